@@ -1,0 +1,7 @@
+//! oneflight-merge
+#![forbid(unsafe_code)]
+
+pub mod batch;
+pub mod map;
+pub mod plan;
+pub mod rows;

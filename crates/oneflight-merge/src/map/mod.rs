@@ -1,0 +1,5 @@
+//! From rows to records.
+
+/// How rows become records.
+#[derive(Debug)]
+pub struct Records;

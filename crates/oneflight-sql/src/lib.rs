@@ -1,0 +1,12 @@
+//! oneflight-sql
+#![forbid(unsafe_code)]
+
+mod fold;
+mod record;
+mod schema;
+mod value;
+
+pub use fold::Fold;
+pub use record::{Effect, External, Outcome, Record};
+pub use schema::{Attribute, Column, Crosswalk, Policy, Reference, SameSource, Table};
+pub use value::{Kind, Value};
