@@ -123,7 +123,11 @@ pub enum Format {
         rows: Vec<Step>,
     },
     /// Apache Parquet.
-    Parquet,
+    Parquet {
+        /// Columns of the file that the mapping uses (first names of its paths): each must be there, or the file is refused
+        /// before anything is written.
+        needs: Vec<String>,
+    },
 }
 
 /// A step of a path to rows.

@@ -100,6 +100,8 @@ pub struct Tree {
 pub struct Scope {
     /// Its other members.
     pub value: Json,
+    /// Names of members that are too large to keep ([`crate::read::MAX_SCOPE_MEMBER`]); a path into one is an error, not null.
+    pub omitted: Vec<String>,
     /// What encloses it.
     pub parent: Option<Arc<Scope>>,
 }
