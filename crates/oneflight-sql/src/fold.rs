@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn what_does_not_change_is_borrowed() {
-        for text in ["", "plain ascii text", "größe", "weisse elster"] {
+        for text in ["", "plain ascii text", "grün", "weisse elster"] {
             assert!(matches!(Fold::FULL.apply(text), Cow::Borrowed(_)), "{text}");
         }
         assert!(matches!(Fold::SLUG.apply("a-slug"), Cow::Borrowed(_)));
