@@ -13,6 +13,8 @@ pub struct Plan {
     pub tables: Vec<TablePlan>,
     /// The feeds, in the order in which they stand in the file.
     pub feeds: Vec<FeedPlan>,
+    /// The files that translate values.
+    pub lookups: Vec<LookupPlan>,
 }
 
 /// A table.
@@ -92,6 +94,17 @@ pub struct FeedPlan {
     pub source: Source,
     /// How rows become records.
     pub records: crate::map::Records,
+}
+
+/// A file that translates values: what stands in one of its columns becomes what stands in another.
+#[derive(Debug)]
+pub struct LookupPlan {
+    /// Name.
+    pub name: String,
+    /// Where and how to read.
+    pub source: Source,
+    /// Which of its columns say what.
+    pub entries: crate::map::Entries,
 }
 
 /// Where and how to read a feed.

@@ -1,0 +1,206 @@
+//! Drafting: a row's records, made in scratch, checked as far as they can be without the database.
+//!
+//! Every rule that could refuse a row is applied here or in the commit's first look (D1); a reference whose key is null is no
+//! reference, and what its record would have held is dropped with it.
+
+use super::convert;
+use super::records::{CellSpec, Declared, ExternalSpec, Fill, RecordSpec, Records, ValueSpec, Want};
+use super::values::{At, Context, Fault};
+use crate::plan::{KeyPlan, Plan, TablePlan};
+use oneflight_sql::Value;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A record of a row that may still be rejected.
+#[derive(Debug)]
+pub(crate) struct Draft<'a> {
+    pub(crate) table: usize,
+    pub(crate) declared: bool,
+    pub(crate) create: bool,
+    /// Where its cells begin in [`Drafts::cells`].
+    pub(crate) cells: usize,
+    pub(crate) external: Option<(&'a Arc<str>, Cow<'a, str>)>,
+    /// The memo to be told of it: see [`Memo`].
+    pub(crate) memo: Option<(usize, &'a str)>,
+}
+
+/// A cell of a draft.
+#[derive(Debug)]
+pub(crate) enum DraftCell<'a> {
+    Unset,
+    Null,
+    Text(Cow<'a, str>),
+    Folded { key: Cow<'a, str>, shown: Cow<'a, str> },
+    Value(Value),
+    /// A draft of the same row.
+    Draft(u32),
+    /// A record that the batch has already.
+    Done(u32),
+}
+
+/// The drafts of one row, children before parents (D2).
+#[derive(Debug, Default)]
+pub(crate) struct Drafts<'a> {
+    pub(crate) drafts: Vec<Draft<'a>>,
+    pub(crate) cells: Vec<DraftCell<'a>>,
+    /// For each record that the row declares without `each`, its draft.
+    labels: Vec<Option<u32>>,
+}
+
+/// References by a single text that have been committed: for each kind of reference, text → record. Saves the fold and the
+/// look-up of the identity for all but the first of them.
+#[derive(Debug, Default)]
+pub(crate) struct Memo<'a>(pub(crate) Vec<hashbrown::HashMap<&'a str, u32, foldhash::fast::RandomState>>);
+
+/// What drafting works by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules<'r, 'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) records: &'a Records,
+    pub(crate) context: &'r Context<'a>,
+    pub(crate) memo: &'r Memo<'a>,
+}
+
+impl<'a> Drafts<'a> {
+    /// Drafts all records of a row.
+    pub(crate) fn row(&mut self, rules: Rules<'_, 'a>, at: &At<'_, 'a>) -> Result<(), Fault> {
+        self.drafts.clear();
+        self.cells.clear();
+        self.labels.clear();
+        for declared in &rules.records.declared {
+            let Declared { each, null, record } = declared;
+            let label = match each {
+                None => self.record(rules, record, at, true)?,
+                Some(each) => {
+                    rules.context.each(each, null, at, &mut |at| self.record(rules, record, at, true).map(drop))?;
+                    None
+                }
+            };
+            self.labels.push(match label {
+                Some(DraftCell::Draft(draft)) => Some(draft),
+                _ => None,
+            });
+        }
+        Ok(())
+    }
+
+    /// Drafts a record; none if it is a reference whose key is null.
+    fn record(
+        &mut self,
+        rules: Rules<'_, 'a>,
+        spec: &'a RecordSpec,
+        at: &At<'_, 'a>,
+        declared: bool,
+    ) -> Result<Option<DraftCell<'a>>, Fault> {
+        let plan = &rules.plan.tables[spec.table];
+        let (drafts, cells) = (self.drafts.len(), self.cells.len());
+        self.cells.extend(plan.columns.iter().map(|_| DraftCell::Unset));
+        let mut memo = None;
+        for cell_spec in &spec.cells {
+            let cell = match &cell_spec.fill {
+                Fill::Value(value, want) => match rules.context.text(value, at)? {
+                    None => DraftCell::Null,
+                    Some(Cow::Borrowed(text)) if spec.memo.is_some() => {
+                        memo = spec.memo.map(|memo| (memo, text));
+                        if let Some(done) = memo.and_then(|(memo, text)| rules.memo.0[memo].get(text)) {
+                            self.cells.truncate(cells);
+                            return Ok(Some(DraftCell::Done(*done)));
+                        }
+                        convert::cell(Cow::Borrowed(text), value, want)?
+                    }
+                    Some(text) => convert::cell(text, value, want)?,
+                },
+                Fill::Record(spec) => self.record(rules, spec, at, false)?.unwrap_or(DraftCell::Null),
+                Fill::Label(label) => self.labels[*label].map_or(DraftCell::Null, DraftCell::Draft),
+            };
+            self.cells[cells + cell_spec.column] = cell;
+        }
+        let external = match &spec.external {
+            Some(external) => external_id(rules.context, external, at)?.map(|id| (&external.source, id)),
+            None => None,
+        };
+        let row = &self.cells[cells..cells + plan.columns.len()];
+        if let Some(part) = missing_key(plan, row, external.is_some()) {
+            if declared {
+                return Err(null_key(plan, spec, part));
+            }
+            self.drafts.truncate(drafts);
+            self.cells.truncate(cells);
+            return Ok(None);
+        }
+        required(plan, spec, row)?;
+        let draft = Draft { table: spec.table, declared, create: spec.create, cells, external, memo };
+        self.drafts.push(draft);
+        Ok(Some(DraftCell::Draft(u32::try_from(self.drafts.len() - 1).map_err(|_| too_many())?)))
+    }
+}
+
+fn too_many() -> Fault {
+    Fault { column: None, value: None, reason: "expected a row of fewer than four thousand million records".into() }
+}
+
+fn external_id<'a>(
+    context: &Context<'a>,
+    spec: &'a ExternalSpec,
+    at: &At<'_, 'a>,
+) -> Result<Option<Cow<'a, str>>, Fault> {
+    let Some(text) = context.text(&spec.id, at)? else { return Ok(None) };
+    let want = Want { kind: oneflight_sql::Kind::Text, fold: None, max_chars: Some(spec.max_chars) };
+    convert::check_text(&text, &spec.id, &want)?;
+    Ok(Some(text))
+}
+
+/// What a record lacks to be known: the column of its key that is null, or (as none within) its external id.
+fn missing_key(plan: &TablePlan, cells: &[DraftCell<'_>], external: bool) -> Option<Option<usize>> {
+    if external {
+        return None;
+    }
+    let is_null = |at: &usize| matches!(cells[*at], DraftCell::Unset | DraftCell::Null);
+    let mut key = (0..plan.columns.len()).filter(|at| plan.columns[*at].key);
+    match plan.key {
+        KeyPlan::External => Some(None),
+        KeyPlan::Columns => key.find(is_null).map(Some),
+        KeyPlan::Digest => key.clone().all(|at| is_null(&at)).then(|| key.next()),
+    }
+}
+
+fn null_key(plan: &TablePlan, spec: &RecordSpec, part: Option<usize>) -> Fault {
+    let table = &plan.sql.name;
+    let Some(part) = part else {
+        let column = spec.external.as_ref().map(|external| external.id.name.clone());
+        return Fault { column, value: None, reason: format!("expected an external id: it identifies a row of `{table}`, and is null") };
+    };
+    let name = &plan.columns[part].name;
+    let column = spec.cells.iter().find(|cell| cell.column == part).and_then(CellSpec::said_by);
+    Fault {
+        column: Some(column.unwrap_or(name).to_owned()),
+        value: None,
+        reason: format!("expected a value: `{name}` is part of the key of `{table}`, and is null"),
+    }
+}
+
+fn required(plan: &TablePlan, spec: &RecordSpec, cells: &[DraftCell<'_>]) -> Result<(), Fault> {
+    let missing = spec.cells.iter().find(|cell| cell.required && matches!(cells[cell.column], DraftCell::Null));
+    missing.map_or(Ok(()), |cell| {
+        let name = &plan.columns[cell.column].name;
+        Err(Fault {
+            column: Some(cell.said_by().unwrap_or(name).to_owned()),
+            value: None,
+            reason: format!("expected a value: `{name}` of `{}` is required, and is null", plan.sql.name),
+        })
+    })
+}
+
+impl CellSpec {
+    /// The path that says what stands in the cell, if one alone does.
+    fn said_by(&self) -> Option<&str> {
+        match &self.fill {
+            Fill::Value(ValueSpec { name, .. }, _) => Some(name),
+            Fill::Record(record) => match &record.cells[..] {
+                [cell] => cell.said_by(),
+                _ => None,
+            },
+            Fill::Label(_) => None,
+        }
+    }
+}

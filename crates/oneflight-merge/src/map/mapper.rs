@@ -1,0 +1,66 @@
+//! The mapper: a chunk of rows in, a batch of records out.
+
+use super::commit::Batch;
+use super::draft::{Drafts, Memo, Rules};
+use super::lookup::Lookups;
+use super::records::Records;
+use super::values::Context;
+use crate::batch::{Mapped, Reject};
+use crate::plan::Plan;
+use crate::rows::Chunk;
+
+/// Maps the rows of one feed. It holds no state of its own: chunks may be mapped side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Mapper<'p> {
+    plan: &'p Plan,
+    records: &'p Records,
+    lookups: &'p Lookups,
+}
+
+impl<'p> Mapper<'p> {
+    /// A mapper for the feed with this index in the plan. It costs nothing to make.
+    ///
+    /// # Panics
+    /// If the plan has no such feed.
+    pub fn new(plan: &'p Plan, feed: usize, lookups: &'p Lookups) -> Self {
+        Self { plan, records: &plan.feeds[feed].records, lookups }
+    }
+
+    /// Maps a chunk: every row of it, and every row of it that could not be read, is among the rows or the rejects.
+    pub fn map(&self, chunk: &Chunk) -> Mapped {
+        let context = Context::new(chunk, self.lookups, &self.records.names);
+        let mut memo = Memo::default();
+        memo.0.resize_with(self.records.memos, Default::default);
+        let mut drafts = Drafts::default();
+        let mut batch = Batch::new(self.plan);
+        let mut mapped = Mapped { rejects: bad_rows(chunk), ..Mapped::default() };
+        mapped.rows.reserve(context.rows());
+        for row in 0..context.rows() {
+            let at = context.row(row);
+            let rules = Rules { plan: self.plan, records: self.records, context: &context, memo: &memo };
+            let drafted = drafts.row(rules, &at);
+            match drafted.and_then(|()| batch.commit(&mut drafts, &mut memo, at.line)) {
+                Ok(row) => mapped.rows.push(row),
+                Err(fault) => mapped.rejects.push(Reject {
+                    line: at.line,
+                    column: fault.column,
+                    value: fault.value,
+                    reason: fault.reason,
+                }),
+            }
+        }
+        mapped.rejects.sort_by_key(|reject| reject.line);
+        mapped.tables = batch.into_tables();
+        mapped
+    }
+}
+
+fn bad_rows(chunk: &Chunk) -> Vec<Reject> {
+    let reject = |bad: &crate::rows::Bad| Reject {
+        line: bad.line,
+        column: bad.column.clone(),
+        value: bad.value.clone(),
+        reason: bad.reason.clone(),
+    };
+    chunk.bad.iter().map(reject).collect()
+}

@@ -1,0 +1,133 @@
+//! Numbers as text: no digit goes through a float unless the mapping says `real`.
+//!
+//! U1. The canonical text of a decimal: `-` or nothing, no leading zero but one before the point, no trailing zero after it.
+
+use serde_json::Number;
+use std::borrow::Cow;
+
+/// The most digits that a number may have on each side of the point: what `DECIMAL(65, 30)` of MariaDB holds.
+const INTEGER_DIGITS: usize = 35;
+const FRACTION_DIGITS: usize = 30;
+
+/// The text of a JSON number: its digits as they stand, but an integral one as an integer.
+pub(crate) fn json_text(number: &Number) -> Cow<'_, str> {
+    let text = number.as_str();
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Cow::Borrowed(text);
+    }
+    match decimal(text) {
+        Some(canonical) if !canonical.contains('.') || text.contains(['e', 'E']) => Cow::Owned(canonical.into_owned()),
+        // Too many digits to be made canonical: it stays as it is.
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// The canonical text of a decimal number (U1); none if it is none, or too long.
+pub(crate) fn decimal(text: &str) -> Option<Cow<'_, str>> {
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let (digits, exponent) = match digits.split_once(['e', 'E']) {
+        Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
+        None => (digits, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if (whole.is_empty() && fraction.is_empty()) || !all_digits(whole) || !all_digits(fraction) {
+        return None;
+    }
+    let plain = exponent == 0 && fraction.is_empty() && text.len() == whole.len();
+    if plain && whole.len() <= INTEGER_DIGITS && (whole.len() == 1 || !whole.starts_with('0')) {
+        return Some(Cow::Borrowed(text));
+    }
+    shift(whole, fraction, exponent).map(|canonical| {
+        Cow::Owned(if negative && canonical != "0" { format!("-{canonical}") } else { canonical })
+    })
+}
+
+/// An integer of 64 bits: digits with or without a sign; zeros after a point, or an exponent, do no harm.
+pub(crate) fn integer(text: &str) -> Option<i64> {
+    text.parse().ok().or_else(|| decimal(text)?.parse().ok())
+}
+
+/// A finite float.
+pub(crate) fn real(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|real: &f64| real.is_finite())
+}
+
+/// The digits with the point moved to the right by `exponent`, without superfluous zeros.
+fn shift(whole: &str, fraction: &str, exponent: i32) -> Option<String> {
+    let joined = format!("{whole}{fraction}");
+    let leading = joined.len() - joined.trim_start_matches('0').len();
+    let digits = joined.trim_matches('0');
+    if digits.is_empty() {
+        return Some("0".into());
+    }
+    // The value is `0.digits` times ten to the `point`.
+    let point = i64::try_from(whole.len()).ok()? - i64::try_from(leading).ok()? + i64::from(exponent);
+    let after = i64::try_from(digits.len()).ok()? - point;
+    if point > INTEGER_DIGITS as i64 || after > FRACTION_DIGITS as i64 {
+        return None;
+    }
+    Some(match usize::try_from(point) {
+        Ok(0) => format!("0.{digits}"),
+        Ok(point) if point >= digits.len() => format!("{digits}{}", "0".repeat(point - digits.len())),
+        Ok(point) => format!("{}.{}", &digits[..point], &digits[point..]),
+        Err(_) => format!("0.{}{digits}", "0".repeat(usize::try_from(-point).ok()?)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_has_one_text() {
+        for (text, canonical) in [
+            ("0", "0"), ("-0", "0"), ("-0.00", "0"), ("007", "7"), ("+7", "7"), ("7.", "7"), (".50", "0.5"), ("1.50", "1.5"),
+            ("100", "100"), ("1e3", "1000"), ("1.25e1", "12.5"), ("-12.5E-3", "-0.0125"), ("0.0001e4", "1"), ("10e-1", "1"),
+            ("0e99", "0"), ("12345678901234567890123", "12345678901234567890123"),
+        ] {
+            assert_eq!(decimal(text).as_deref(), Some(canonical), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_decimal_or_too_long_is_none() {
+        let long = "1".repeat(36);
+        for text in ["", "-", ".", "1.2.3", "1,5", "1e", "e5", "0x1", "NaN", "1e99", "1e-99", "--1", "1 000", "१", &long] {
+            assert_eq!(decimal(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_integer_is_one_of_64_bits() {
+        assert_eq!(integer("42"), Some(42));
+        assert_eq!(integer("42.0"), Some(42));
+        assert_eq!(integer("-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(integer("9223372036854775808"), None);
+        assert_eq!(integer("42.5"), None);
+        assert_eq!(integer(""), None);
+    }
+
+    #[test]
+    fn a_json_number_keeps_its_digits_and_an_integral_one_has_one_text() {
+        for (json, text) in [
+            ("6", "6"), ("42.0", "42"), ("4.2e1", "42"), ("1.50", "1.50"), ("-3", "-3"), ("-0.0", "0"), ("1e400", "1e400"),
+            ("12345678901234567890", "12345678901234567890"), ("1.5e-3", "0.0015"),
+        ] {
+            let number: Number = serde_json::from_str(json).expect(json);
+            assert_eq!(json_text(&number), text, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_real_is_finite() {
+        assert_eq!(real("1.5e3"), Some(1500.0));
+        for text in ["NaN", "inf", "1e999", "", "1,5"] {
+            assert_eq!(real(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! Reading a value: from a place in a row to the text that the mapping means.
+//!
+//!   At ──path──▶ Raw ──▶ text ──trim──▶ ──null?──▶ ──map──▶ ──lookup──▶ text, or null
+//!
+//! L1. A JSON number keeps its digits; one that is integral has one text, however it was written (`42`, `42.0`, `4.2e1`).
+
+use super::lookup::{Lookups, Translated};
+use super::number;
+use super::path::{Each, Path, Special, Step, To};
+use super::records::{Unknown, ValueSpec};
+use crate::rows::{Chunk, Flat, Rows, Scope};
+use serde_json::Value as Json;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What all rows of a chunk have in common.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) chunk: &'a Chunk,
+    pub(crate) lookups: &'a Lookups,
+    /// In a flat file: where the column of each name is.
+    columns: Vec<Option<usize>>,
+}
+
+/// A place in a row: what stands here, and what encloses it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At<'u, 'a> {
+    pub(crate) line: u64,
+    here: Here<'a>,
+    up: Up<'u, 'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Here<'a> {
+    Flat(&'a Flat, usize),
+    Json(&'a Json),
+    Text(&'a str),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Up<'u, 'a> {
+    Scope(Option<&'a Arc<Scope>>),
+    At(&'u At<'u, 'a>),
+}
+
+/// Why a value, or a record, cannot be had.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) column: Option<String>,
+    pub(crate) value: Option<String>,
+    pub(crate) reason: String,
+}
+
+enum Raw<'a> {
+    Null,
+    Text(Cow<'a, str>),
+    /// Something that has no text: an array or an object.
+    Compound(&'a Json),
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(chunk: &'a Chunk, lookups: &'a Lookups, names: &[String]) -> Self {
+        let columns = names.iter().map(|name| chunk.file.columns.iter().position(|column| column == name)).collect();
+        Self { chunk, lookups, columns }
+    }
+
+    /// How many rows the chunk has.
+    pub(crate) fn rows(&self) -> usize {
+        match &self.chunk.rows {
+            Rows::Flat(flat) => flat.len(),
+            Rows::Tree(trees) => trees.len(),
+        }
+    }
+
+    /// The row with this number.
+    pub(crate) fn row(&self, row: usize) -> At<'a, 'a> {
+        match &self.chunk.rows {
+            Rows::Flat(flat) => At { line: flat.lines[row], here: Here::Flat(flat, row), up: Up::Scope(None) },
+            Rows::Tree(trees) => {
+                let tree = &trees[row];
+                At { line: tree.line, here: Here::Json(&tree.value), up: Up::Scope(tree.parent.as_ref()) }
+            }
+        }
+    }
+
+    /// The text of a value as the mapping means it; none if it is null.
+    pub(crate) fn text(&self, spec: &'a ValueSpec, at: &At<'_, 'a>) -> Result<Option<Cow<'a, str>>, Fault> {
+        let text = match &spec.constant {
+            Some(constant) => Some(Cow::Borrowed(constant.as_str())),
+            None => self.first(spec, at)?,
+        };
+        let Some(text) = text else {
+            return Ok(spec.default.as_deref().map(Cow::Borrowed));
+        };
+        let text = match spec.map.get(text.as_ref()) {
+            Some(mapped) => Cow::Borrowed(mapped.as_str()),
+            None => text,
+        };
+        self.translate(spec, text)
+    }
+
+    fn first(&self, spec: &'a ValueSpec, at: &At<'_, 'a>) -> Result<Option<Cow<'a, str>>, Fault> {
+        for path in &spec.from {
+            let mut text = match self.raw(path, at) {
+                Raw::Null => continue,
+                Raw::Text(text) => text,
+                Raw::Compound(json) => return Err(spec.fault(&json.to_string(), "expected one value, not a list or an object")),
+            };
+            let trimmed = text.trim();
+            if is_null(trimmed, &spec.null) {
+                continue;
+            }
+            if spec.trim && trimmed.len() != text.len() {
+                text = trim(text);
+            }
+            return Ok(Some(text));
+        }
+        if !self.is_there(spec) {
+            let reason = format!("expected a column `{}` in the file", spec.name);
+            return Err(Fault { column: Some(spec.name.clone()), value: None, reason });
+        }
+        Ok(None)
+    }
+
+    /// True unless the file is flat and has none of the columns.
+    fn is_there(&self, spec: &ValueSpec) -> bool {
+        let flat = matches!(self.chunk.rows, Rows::Flat(_));
+        !flat || spec.from.iter().any(|path| !matches!(path.to, To::Within { name, .. } if self.columns[name].is_none()))
+    }
+
+    fn translate(&self, spec: &'a ValueSpec, text: Cow<'a, str>) -> Result<Option<Cow<'a, str>>, Fault> {
+        let Some((lookup, unknown)) = spec.lookup else { return Ok(Some(text)) };
+        match (self.lookups.translate(lookup, &text), unknown) {
+            (Translated::To(to), _) => Ok(Some(Cow::Borrowed(to))),
+            (_, Unknown::Keep) => Ok(Some(text)),
+            (_, Unknown::Null) => Ok(None),
+            (Translated::Unknown, Unknown::Reject) => Err(spec.fault(&text, "expected a value that the lookup knows")),
+            (Translated::Ambiguous, Unknown::Reject) => {
+                Err(spec.fault(&text, "expected a value that the lookup translates to one thing, not to several"))
+            }
+        }
+    }
+
+    fn raw(&self, path: &'a Path, at: &At<'_, 'a>) -> Raw<'a> {
+        let steps = match &path.to {
+            To::Special(special) => return self.special(special, at),
+            To::Here => None,
+            To::Within { name, steps } => Some((*name, steps)),
+        };
+        match (at.climb(path.up), steps) {
+            (None, _) | (Some(Here::Flat(..)), None) | (Some(Here::Text(_)), Some(_)) => Raw::Null,
+            (Some(Here::Flat(flat, row)), Some((name, _))) => {
+                match self.columns[name].and_then(|column| flat.cell(row, column)) {
+                    Some(cell) => Raw::Text(Cow::Borrowed(cell)),
+                    None => Raw::Null,
+                }
+            }
+            (Some(Here::Text(text)), None) => Raw::Text(Cow::Borrowed(text)),
+            (Some(Here::Json(json)), None) => raw_json(json),
+            (Some(Here::Json(json)), Some((_, steps))) => walk(json, steps).map_or(Raw::Null, raw_json),
+        }
+    }
+
+    fn special(&self, special: &'a Special, at: &At<'_, 'a>) -> Raw<'a> {
+        let file = &self.chunk.file;
+        Raw::Text(match special {
+            Special::File => Cow::Borrowed(file.name.as_str()),
+            Special::Stem => Cow::Borrowed(file.stem.as_str()),
+            Special::Line => Cow::Owned(at.line.to_string()),
+            Special::Source(source) => Cow::Borrowed(source.as_str()),
+            Special::Capture(name) => match file.captures.iter().find(|(known, _)| known == name) {
+                Some((_, value)) => Cow::Borrowed(value.as_str()),
+                None => return Raw::Null,
+            },
+        })
+    }
+
+    /// Calls `with` for each element of a list; nulls are no elements.
+    pub(crate) fn each(
+        &self,
+        each: &'a Each,
+        null: &[String],
+        at: &At<'_, 'a>,
+        with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let steps: &[Step] = match &each.path.to {
+            To::Within { steps, .. } => steps,
+            To::Here | To::Special(_) => &[],
+        };
+        match at.climb(each.path.up) {
+            Some(Here::Json(json)) if !matches!(each.path.to, To::Special(_)) => {
+                let walk = Walk { split: each.split.as_deref(), null, line: at.line };
+                walk.elements(json, steps, at, with)
+            }
+            _ => match self.raw(&each.path, at) {
+                Raw::Text(Cow::Borrowed(text)) => texts(text, each.split.as_deref(), null, at, with),
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+impl<'u, 'a> At<'u, 'a> {
+    /// What stands `levels` up from here.
+    fn climb(&self, levels: usize) -> Option<Here<'a>> {
+        let (mut here, mut up) = (self.here, self.up);
+        for _ in 0..levels {
+            (here, up) = match up {
+                Up::At(at) => (at.here, at.up),
+                Up::Scope(scope) => {
+                    let scope = scope?;
+                    (Here::Json(&scope.value), Up::Scope(scope.parent.as_ref()))
+                }
+            };
+        }
+        Some(here)
+    }
+}
+
+impl ValueSpec {
+    /// Says what is wrong with this value.
+    pub(crate) fn fault(&self, value: &str, reason: impl Into<String>) -> Fault {
+        Fault { column: Some(self.name.clone()), value: Some(shorten(value)), reason: reason.into() }
+    }
+}
+
+/// Walks to the elements of a list in a nested value.
+struct Walk<'w> {
+    split: Option<&'w str>,
+    null: &'w [String],
+    line: u64,
+}
+
+impl Walk<'_> {
+    fn elements<'a>(
+        &self,
+        json: &'a Json,
+        steps: &[Step],
+        up: &At<'_, 'a>,
+        with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let Some((step, rest)) = steps.split_first() else { return self.leaf(json, up, with) };
+        match (step, json) {
+            (Step::Member(name), Json::Object(members)) => {
+                members.get(name).map_or(Ok(()), |json| self.elements(json, rest, up, with))
+            }
+            (Step::Index(index), Json::Array(array)) => {
+                array.get(*index).map_or(Ok(()), |json| self.elements(json, rest, up, with))
+            }
+            (Step::All, Json::Array(array)) => array.iter().try_for_each(|json| {
+                let at = At { line: self.line, here: Here::Json(json), up: Up::At(up) };
+                // The last list is one of elements itself, and must not be a level of its own.
+                if rest.is_empty() { self.leaf(json, up, with) } else { self.elements(json, rest, &at, with) }
+            }),
+            // A value that is no list counts as a list of itself.
+            (Step::All, json) => self.elements(json, rest, up, with),
+            (Step::Deep(name), json) => self.deep(json, name, rest, up, with),
+            _ => Ok(()),
+        }
+    }
+
+    fn deep<'a>(
+        &self,
+        json: &'a Json,
+        name: &str,
+        rest: &[Step],
+        up: &At<'_, 'a>,
+        with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        match json {
+            Json::Object(members) => members.iter().try_for_each(|(member, json)| {
+                if member == name {
+                    self.elements(json, rest, up, with)
+                } else {
+                    self.deep(json, name, rest, up, with)
+                }
+            }),
+            Json::Array(array) => array.iter().try_for_each(|json| self.deep(json, name, rest, up, with)),
+            _ => Ok(()),
+        }
+    }
+
+    fn leaf<'a>(
+        &self,
+        json: &'a Json,
+        up: &At<'_, 'a>,
+        with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        match json {
+            Json::Null => Ok(()),
+            Json::Array(array) => array.iter().try_for_each(|json| self.leaf(json, up, with)),
+            Json::String(text) => texts(text, self.split, self.null, up, with),
+            _ => with(&At { line: self.line, here: Here::Json(json), up: Up::At(up) }),
+        }
+    }
+}
+
+/// Calls `with` for each text between the separators that is not null.
+fn texts<'a>(
+    text: &'a str,
+    split: Option<&str>,
+    null: &[String],
+    up: &At<'_, 'a>,
+    with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let mut one = |text: &'a str| {
+        let text = text.trim();
+        if text.is_empty() || is_null(text, null) {
+            return Ok(());
+        }
+        with(&At { line: up.line, here: Here::Text(text), up: Up::At(up) })
+    };
+    match split {
+        Some(split) => text.split(split).try_for_each(one),
+        None => one(text),
+    }
+}
+
+fn walk<'a>(json: &'a Json, steps: &[Step]) -> Option<&'a Json> {
+    steps.iter().try_fold(json, |json, step| match (step, json) {
+        (Step::Member(name), Json::Object(members)) => members.get(name),
+        (Step::Index(index), Json::Array(array)) => array.get(*index),
+        _ => None,
+    })
+}
+
+fn raw_json(json: &Json) -> Raw<'_> {
+    Raw::Text(match json {
+        Json::Null => return Raw::Null,
+        Json::String(text) => Cow::Borrowed(text),
+        Json::Number(number) => number::json_text(number),
+        Json::Bool(true) => Cow::Borrowed("true"),
+        Json::Bool(false) => Cow::Borrowed("false"),
+        Json::Array(_) | Json::Object(_) => return Raw::Compound(json),
+    })
+}
+
+fn is_null(text: &str, null: &[String]) -> bool {
+    null.iter().any(|token| token == text)
+}
+
+fn trim(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
+    }
+}
+
+/// At most 200 characters, as a reject shows them.
+pub(crate) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
