@@ -4,4 +4,5 @@
 pub mod batch;
 pub mod map;
 pub mod plan;
+pub mod read;
 pub mod rows;

@@ -1,0 +1,186 @@
+//! Bytes of a file: where they come from, and how they are unpacked.
+//!
+//!   Place ──Counting──▶ as stored ──gzip│zstd│plain──▶ Stream
+//!
+//! S1. The compression is told by the first bytes, unless the mapping names it.
+//! S2. A compressed stream that stops before its end is an error (Q3).
+
+use super::error::{Kind, ReadError};
+use crate::plan::Compression;
+use flate2::read::MultiGzDecoder;
+use std::fmt;
+use std::fs;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where bytes come from.
+pub(super) enum Place {
+    /// A regular file, which can be opened again.
+    Path(PathBuf),
+    /// A temporary file, already unpacked, which can be read again from its start.
+    Temp(fs::File),
+    /// Something that can be read once: standard input, a pipe.
+    Once(Box<dyn Read + Send>),
+}
+
+/// The unpacked bytes of a file.
+pub(super) struct Stream {
+    name: Arc<str>,
+    packed: Compression,
+    bytes: Box<dyn Read + Send>,
+    counter: Arc<AtomicU64>,
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("name", &self.name)
+            .field("packed", &self.packed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Stream {
+    /// Opens `place`; `named` is the compression that the mapping names.
+    pub(super) fn open(
+        place: Place,
+        name: &Arc<str>,
+        named: Option<Compression>,
+    ) -> Result<Self, ReadError> {
+        let (stored, named): (Box<dyn Read + Send>, _) = match place {
+            Place::Path(path) => (
+                Box::new(fs::File::open(path).map_err(|e| ReadError::io(name, "open", e))?),
+                named,
+            ),
+            Place::Temp(mut file) => {
+                file.rewind()
+                    .map_err(|e| ReadError::io(name, "rewind the temporary copy of", e))?;
+                (Box::new(file), Some(Compression::None))
+            }
+            Place::Once(read) => (read, named),
+        };
+        let counter = Arc::new(AtomicU64::new(0));
+        let mut stored = Counting {
+            inner: stored,
+            counter: counter.clone(),
+        };
+        let first = first_bytes(&mut stored).map_err(|e| ReadError::io(name, "read", e))?;
+        let packed = match named {
+            Some(named) => named,
+            None => told_by(&first, name)?,
+        };
+        let whole = BufReader::with_capacity(1 << 16, io::Cursor::new(first).chain(stored));
+        let bytes: Box<dyn Read + Send> = match packed {
+            Compression::None => Box::new(whole),
+            Compression::Gzip => Box::new(MultiGzDecoder::new(whole)),
+            Compression::Zstd => Box::new(
+                zstd::stream::read::Decoder::with_buffer(whole)
+                    .map_err(|e| ReadError::io(name, "unpack", e))?,
+            ),
+        };
+        Ok(Self {
+            name: name.clone(),
+            packed,
+            bytes,
+            counter,
+        })
+    }
+
+    /// Appends up to `most` bytes to `buffer`; fewer only at the end. Returns how many.
+    pub(super) fn append(&mut self, buffer: &mut Vec<u8>, most: usize) -> Result<usize, ReadError> {
+        let result = self.bytes.by_ref().take(most as u64).read_to_end(buffer);
+        result.map_err(|error| self.refused(error))
+    }
+
+    /// Writes everything to a temporary file, so that it can be read from any place.
+    pub(super) fn spool(mut self) -> Result<fs::File, ReadError> {
+        let failed = |e| ReadError::io(&self.name, "make a temporary copy of", e);
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        let mut block = Vec::new();
+        loop {
+            block.clear();
+            if self.append(&mut block, 1 << 20)? == 0 {
+                return Ok(file);
+            }
+            io::Write::write_all(&mut file, &block)
+                .map_err(|e| ReadError::io(&self.name, "make a temporary copy of", e))?;
+        }
+    }
+
+    /// How the file is stored.
+    pub(super) fn packed(&self) -> Compression {
+        self.packed
+    }
+
+    /// Bytes read so far, as stored.
+    pub(super) fn bytes_read(&self) -> u64 {
+        // ORDERING: a counter for a progress bar; nothing is published through it.
+        self.counter.load(Ordering::Relaxed)
+    }
+
+    fn refused(&self, error: io::Error) -> ReadError {
+        let format = match self.packed {
+            Compression::None => return ReadError::io(&self.name, "read", error),
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        };
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => ReadError::new(
+                Kind::Truncated,
+                &self.name,
+                None,
+                format!("truncated: the {format} stream stops before its end"),
+            ),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::Interrupted => {
+                ReadError::io(&self.name, "read", error)
+            }
+            _ => ReadError::new(
+                Kind::Malformed,
+                &self.name,
+                None,
+                format!("damaged {format} data: {error}"),
+            ),
+        }
+    }
+}
+
+struct Counting<R> {
+    inner: R,
+    counter: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        // ORDERING: a counter for a progress bar; nothing is published through it.
+        self.counter.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+fn first_bytes(stored: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut first = Vec::with_capacity(8);
+    stored.by_ref().take(8).read_to_end(&mut first)?;
+    Ok(first)
+}
+
+fn told_by(first: &[u8], name: &str) -> Result<Compression, ReadError> {
+    let foreign = match first {
+        [0x1f, 0x8b, ..] => return Ok(Compression::Gzip),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => return Ok(Compression::Zstd),
+        // A zstd file may begin with a skippable frame.
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => return Ok(Compression::Zstd),
+        [b'P', b'K', 3, 4, ..] => "a zip archive",
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "compressed with xz",
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => "compressed with bzip2",
+        _ => return Ok(Compression::None),
+    };
+    Err(ReadError::new(
+        Kind::Malformed,
+        name,
+        None,
+        format!("the file is {foreign}; plain, gzip and zstd files can be read"),
+    ))
+}
