@@ -322,7 +322,8 @@ mod tests {
 
     #[test]
     fn every_character_folds_as_defined_and_folding_is_idempotent() {
-        for c in '\0'..=char::MAX {
+        // Beyond these there are only private and unassigned characters.
+        for c in ('\0'..='\u{33fff}').chain('\u{e0000}'..='\u{e0fff}') {
             for text in [format!("{c}"), format!("a{c}\u{301}\u{345}B")] {
                 assert_eq!(full(&text), by_definition(&text), "U+{:04X}", c as u32);
                 for fold in [Fold::FULL, Fold::SLUG, Fold::CASE | Fold::NFC] {

@@ -1,0 +1,56 @@
+//! An answer that is on its way, or is there already.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// A future that has asked already: the question went out when it was made, not when it is first polled.
+///
+/// It owns what it needs, so it can be spawned.
+///
+/// # Cancel safety
+/// Dropping it at any point is harmless: others who wait for the same keys go on, and a batch that nobody waits for any more is
+/// dropped too; the transaction that it had begun is then rolled back, or has been committed.
+#[must_use = "the answer is thrown away, and the question may be taken back"]
+pub struct Pending<T>(State<T>);
+
+enum State<T> {
+    Known(Option<T>),
+    Asked(Pin<Box<dyn Future<Output = T> + Send>>),
+}
+
+impl<T> Pending<T> {
+    pub(crate) fn known(answer: T) -> Self {
+        Self(State::Known(Some(answer)))
+    }
+
+    pub(crate) fn asked(answer: impl Future<Output = T> + Send + 'static) -> Self {
+        Self(State::Asked(Box::pin(answer)))
+    }
+}
+
+// Nothing is pinned in place: what is asked for is in a box of its own.
+impl<T> Unpin for Pending<T> {}
+
+impl<T> Future for Pending<T> {
+    type Output = T;
+
+    /// # Panics
+    /// If it is polled again after it was ready.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        match &mut self.0 {
+            State::Known(answer) => Poll::Ready(answer.take().expect("polled after it was ready")),
+            State::Asked(answer) => answer.as_mut().poll(cx),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Pending<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            State::Known(_) => "Pending(known)",
+            State::Asked(_) => "Pending(asked)",
+        })
+    }
+}

@@ -1,0 +1,312 @@
+//! Find or create: one flight per key, one batch for all keys that wait.
+//!
+//!   resolve ─▶ draft ─▶ record ─▶ memory? ──hit──────────────────────────────▶ outcome
+//!                                    │miss                                      ▲
+//!                                    ▼                                          │ says the same
+//!                            flight by identity ──batch──▶ Store::merge ──▶ landed
+//!                                    ▲                                          │ says something else
+//!                                    └──────── flight for itself ◀──────────────┘
+//!
+//! R1. A record is queued by the call, before its future is polled: calls are sent in their order.
+//! R2. Of those who wait for one creation, one is told [`Effect::Created`].
+//! R3. Whatever a record says is put to the row: a flight that another record led is followed by one for what it did not say.
+//! R4. Memory is filled by the batch itself, after its commit and before anybody has the answer.
+
+use super::draft::Draft;
+use super::entity::Entity;
+use super::flights::{Flights, Landed};
+use super::identity::{Printer, Wanted};
+use super::memory::{Memory, Remembered};
+use super::options::Options;
+use super::pending::Pending;
+use super::stats::{Counters, Stats};
+use crate::driver::Driver;
+use crate::error::Error;
+use crate::record::{Effect, Outcome, Record};
+use crate::schema::Policy;
+use crate::store::Store;
+use crate::value::Value;
+use std::sync::Arc;
+
+/// Answers *which id has this key?* and creates the row if there is none: once, however many ask at once, in however many
+/// processes.
+///
+/// It is a handle: clone it freely, all clones share their flights and their memory. Make one for each table and process.
+///
+/// It works on connections of its own and commits what it creates at once. Call it before your transaction, not within it: a row
+/// that you roll back later is then there all the same, which harms nobody, while a row created in a long transaction would make
+/// all others wait who need it.
+#[derive(Clone, Debug)]
+pub struct Resolver(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    entity: Entity,
+    printer: Printer,
+    memory: Arc<Memory>,
+    counters: Arc<Counters>,
+    flights: Flights,
+}
+
+impl Resolver {
+    /// A resolver for `entity`: a [`Table`](crate::Table), or what [`Table::builder`](crate::Table::builder) made.
+    ///
+    /// # Cancel safety
+    /// Dropping it leaves nothing behind.
+    ///
+    /// # Errors
+    /// The database can't be reached; the table is not there or not as described; no unique index covers exactly the key. The
+    /// message says which, and prints the statement that would create the index.
+    pub async fn new(
+        driver: impl Into<Arc<dyn Driver>>,
+        entity: impl Into<Entity>,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let entity = entity.into();
+        let store = Store::open(driver.into(), entity.table().clone()).await?;
+        let memory = Arc::new(Memory::new(options.remember));
+        let counters = Arc::new(Counters::default());
+        let flights = Flights::new(store, Arc::clone(&memory), Arc::clone(&counters), &options);
+        Ok(Self(Arc::new(Inner { entity, printer: Printer::default(), memory, counters, flights })))
+    }
+
+    /// Finds the row that is meant, or creates it, and puts to it what is said of it.
+    ///
+    /// The question goes out at once; the future that comes back is its answer. A record that says nothing but who it is about is
+    /// answered from memory, or by whichever flight is up. One that brings attributes is answered from memory only if it is the
+    /// same as the last one, and its attributes are such that once is enough ([`Policy::Fill`], [`Policy::Keep`],
+    /// [`Policy::Once`]).
+    ///
+    /// If the row is created, exactly one of those who wait for it is told [`Effect::Created`].
+    ///
+    /// # Errors
+    /// The draft does not fit the table; an attribute under [`Policy::Error`] differs; the database refused this record, or could
+    /// not be reached in several attempts. Errors are shared by those who wait, and not remembered.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight_sql::{Draft, Effect, Fold, Kind, Options, Resolver, Table, ddl, driver};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), oneflight_sql::Error> {
+    /// # let db = driver::connect("sqlite::memory:", driver::Options::default()).await?;
+    /// let users = Table::builder("users").id("id").key_text("email_key", Fold::FULL).shown("email");
+    /// let users = users.attribute("name", Kind::Text).build()?;
+    /// # ddl::prepare(&db, &[users.table().clone()]).await?;
+    /// let users = Resolver::new(db, users, Options::new()).await?;
+    ///
+    /// let ada = users.resolve(Draft::new().key("Ada@Example.org").set("name", "Ada")).await?;
+    /// assert_eq!(ada.effect, Effect::Created);
+    /// let again = users.resolve("  ada@example.ORG ").await?;
+    /// assert_eq!(again.effect, Effect::Found);
+    /// assert_eq!(again.id_i64(), ada.id_i64());
+    /// # Ok(()) }
+    /// ```
+    pub fn resolve(&self, draft: impl Into<Draft>) -> Pending<Result<Outcome, Error>> {
+        let wanted = match self.lookup(draft.into()) {
+            Ask::Known(answer) => return Pending::known(answer),
+            Ask::Wanted(wanted) => wanted,
+        };
+        let landing = self.0.flights.merge(vec![wanted.clone()]);
+        let inner = Arc::clone(&self.0);
+        Pending::asked(async move {
+            let landed = landing.await;
+            let mut answers = inner.settle(vec![(0, wanted)], landed).await;
+            answers.pop().map_or_else(|| Err(Error::internal("a record was answered by nobody")), |(_, answer)| answer)
+        })
+    }
+
+    /// Finds or creates many at once; the answers come in the order of the drafts.
+    ///
+    /// All that memory does not know goes in one batch (or in as few as [`Options::max_batch`] lets it). The same key may come
+    /// twice. Of several records of one key, the first is put to the row first, then the others that say something else.
+    ///
+    /// # Errors
+    /// Each draft has its own, as with [`Resolver::resolve`].
+    pub fn resolve_many<D: Into<Draft>>(
+        &self,
+        drafts: impl IntoIterator<Item = D>,
+    ) -> Pending<Vec<Result<Outcome, Error>>> {
+        let mut answers = Vec::new();
+        let mut waiting = Vec::new();
+        for (at, draft) in drafts.into_iter().enumerate() {
+            answers.push(match self.lookup(draft.into()) {
+                Ask::Known(answer) => Some(answer),
+                Ask::Wanted(wanted) => {
+                    waiting.push((at, wanted));
+                    None
+                }
+            });
+        }
+        if waiting.is_empty() {
+            return Pending::known(answers.into_iter().flatten().collect());
+        }
+        let landing = self.0.flights.merge(waiting.iter().map(|(_, wanted)| wanted.clone()).collect());
+        let inner = Arc::clone(&self.0);
+        Pending::asked(async move {
+            let landed = landing.await;
+            for (at, answer) in inner.settle(waiting, landed).await {
+                answers[at] = Some(answer);
+            }
+            let none = || Err(Error::internal("a record was answered by nobody"));
+            answers.into_iter().map(|answer| answer.unwrap_or_else(none)).collect()
+        })
+    }
+
+    /// The id of the row that is meant, or none. Never creates one, and links no external id.
+    ///
+    /// # Errors
+    /// The draft does not fit the table, or the database could not be reached.
+    pub fn find(&self, draft: impl Into<Draft>) -> Pending<Result<Option<Value>, Error>> {
+        let found = self.find_many([draft]);
+        Pending::asked(async move { found.await.pop().unwrap_or(Ok(None)) })
+    }
+
+    /// The ids of many rows, in the order of the drafts, in one round trip for all that memory does not know.
+    ///
+    /// # Errors
+    /// Each draft has its own, as with [`Resolver::find`].
+    pub fn find_many<D: Into<Draft>>(
+        &self,
+        drafts: impl IntoIterator<Item = D>,
+    ) -> Pending<Vec<Result<Option<Value>, Error>>> {
+        let mut answers = Vec::new();
+        let mut waiting = Vec::new();
+        for (at, draft) in drafts.into_iter().enumerate() {
+            answers.push(match self.lookup_id(draft.into()) {
+                Ask::Known(answer) => answer,
+                Ask::Wanted(wanted) => {
+                    waiting.push((at, wanted));
+                    Ok(None)
+                }
+            });
+        }
+        if waiting.is_empty() {
+            return Pending::known(answers);
+        }
+        let (places, wanted): (Vec<usize>, Vec<Wanted>) = waiting.into_iter().unzip();
+        let landing = self.0.flights.find(wanted);
+        Pending::asked(async move {
+            for (at, found) in places.into_iter().zip(landing.await) {
+                answers[at] = found;
+            }
+            answers
+        })
+    }
+
+    /// Forgets the id that is remembered for a key, or for an external id: the row is gone, or another one has its key now.
+    ///
+    /// The next call asks the database; what is in flight when this is called answers those who wait, and is not remembered.
+    /// A row that was known by its key and by external ids is to be forgotten by each.
+    ///
+    /// # Errors
+    /// The draft does not fit the table.
+    pub fn forget(&self, draft: impl Into<Draft>) -> Result<(), Error> {
+        let wanted = self.wanted(draft.into())?;
+        self.0.memory.forget(wanted.print());
+        self.0.flights.forget(&wanted);
+        Ok(())
+    }
+
+    /// Forgets all that is remembered.
+    pub fn forget_all(&self) {
+        self.0.memory.forget_all();
+        self.0.flights.forget_all();
+    }
+
+    /// What has been done so far, in numbers.
+    pub fn stats(&self) -> Stats {
+        self.0.counters.read(self.0.memory.len())
+    }
+
+    /// The table, and how its keys are folded.
+    pub fn entity(&self) -> &Entity {
+        &self.0.entity
+    }
+
+    fn wanted(&self, draft: Draft) -> Result<Wanted, Error> {
+        let record = draft.into_record(&self.0.entity)?;
+        Ok(self.0.printer.wanted(record, self.0.entity.table()))
+    }
+
+    fn lookup(&self, draft: Draft) -> Ask<Result<Outcome, Error>> {
+        self.0.counters.asked.add(1);
+        let wanted = match self.wanted(draft) {
+            Ok(wanted) => wanted,
+            Err(error) => return Ask::Known(Err(error)),
+        };
+        match self.0.memory.get(wanted.print()).and_then(|row| self.0.answer(&wanted, row)) {
+            Some(outcome) => {
+                self.0.counters.hits.add(1);
+                Ask::Known(Ok(outcome))
+            }
+            None => Ask::Wanted(wanted),
+        }
+    }
+
+    fn lookup_id(&self, draft: Draft) -> Ask<Result<Option<Value>, Error>> {
+        self.0.counters.asked.add(1);
+        match self.wanted(draft) {
+            Err(error) => Ask::Known(Err(error)),
+            Ok(wanted) => match self.0.memory.get(wanted.print()) {
+                Some(row) => {
+                    self.0.counters.hits.add(1);
+                    Ask::Known(Ok(Some(row.id)))
+                }
+                None => Ask::Wanted(wanted),
+            },
+        }
+    }
+}
+
+/// What a look at memory comes to.
+enum Ask<T> {
+    Known(T),
+    Wanted(Wanted),
+}
+
+impl Inner {
+    /// The outcome for `wanted`, if what is remembered of its row is enough to tell.
+    fn answer(&self, wanted: &Wanted, row: Remembered) -> Option<Outcome> {
+        let Remembered { id, detail, conflicts } = row;
+        match wanted.detail() {
+            0 => Some(Outcome { id, effect: Effect::Found, conflicts: 0 }),
+            said if said == detail && self.is_once_enough(wanted.record()) => {
+                Some(Outcome { id, effect: Effect::Found, conflicts })
+            }
+            _ => None,
+        }
+    }
+
+    /// True if putting the record to its row again would change nothing, whoever wrote to the row meanwhile.
+    fn is_once_enough(&self, record: &Record) -> bool {
+        record.attributes.iter().zip(&self.entity.table().attributes).all(|(value, attribute)| match value {
+            None | Some(Value::Null) => true,
+            Some(_) => matches!(attribute.policy, Policy::Fill | Policy::Keep | Policy::Once),
+        })
+    }
+
+    /// Hands out what has landed, and puts to the rows what the flights that were joined did not say (R3).
+    async fn settle(
+        &self,
+        waiting: Vec<(usize, Wanted)>,
+        landed: Vec<Result<Arc<Landed>, Error>>,
+    ) -> Vec<(usize, Result<Outcome, Error>)> {
+        let mut answers = Vec::with_capacity(waiting.len());
+        let mut again = Vec::new();
+        for ((at, wanted), landed) in waiting.into_iter().zip(landed) {
+            match landed {
+                Ok(landed) if landed.is_enough_for(&wanted) => answers.push((at, landed.take())),
+                Ok(landed) => again.push((at, wanted.for_itself(), landed)),
+                Err(error) => answers.push((at, Err(error))),
+            }
+        }
+        if again.is_empty() {
+            return answers;
+        }
+        let landed_again = self.flights.merge(again.iter().map(|(_, wanted, _)| wanted.clone()).collect()).await;
+        for ((at, _, first), second) in again.into_iter().zip(landed_again) {
+            let answer = second.and_then(|landed| landed.take());
+            answers.push((at, answer.map(|outcome| first.also(outcome))));
+        }
+        answers
+    }
+}
