@@ -19,10 +19,6 @@ use std::sync::Arc;
 
 /// How much a chunk holds at most: it ends with the row that reaches one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "two numbers that callers write out"
-)]
 pub struct Limits {
     /// Rows, bad ones included.
     pub rows: usize,

@@ -24,64 +24,39 @@ pub(super) struct Found {
 /// The files that match `pattern`, relative to `folder`; at least one. `at` says where the pattern stands.
 pub(super) fn expand(pattern: &str, folder: &Path, at: &str) -> Result<Vec<Found>, ReadError> {
     let wrong = |kind, why: String| {
-        ReadError::new(
-            kind,
-            pattern,
-            None,
-            if at.is_empty() {
-                why
-            } else {
-                format!("{why} ({at})")
-            },
-        )
+        let why = if at.is_empty() {
+            why
+        } else {
+            format!("{why} ({at})")
+        };
+        ReadError::new(kind, pattern, None, why)
     };
     let literal = folder.join(pattern);
-    if literal.exists() {
-        if literal.is_dir() {
-            return Err(wrong(
-                Kind::Missing,
-                format!(
-                    "a file was expected, and `{}` is a folder",
-                    literal.display()
-                ),
-            ));
-        }
-        return Ok(vec![Found {
-            path: literal,
-            name: pattern.to_owned(),
-            captures: Vec::new(),
-        }]);
+    if literal.is_dir() {
+        let shown = literal.display();
+        return Err(wrong(
+            Kind::Missing,
+            format!("a file was expected, and `{shown}` is a folder"),
+        ));
     }
-    let steps = pattern
+    if literal.exists() {
+        return Ok(vec![Found::root(literal, pattern)]);
+    }
+    let parts = pattern
         .split('/')
-        .filter(|part| !part.is_empty() && *part != ".")
-        .map(Step::parse);
-    let steps = steps
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|why| wrong(Kind::Malformed, why))?;
-    let root = if pattern.starts_with('/') {
-        PathBuf::from("/")
-    } else {
-        folder.to_owned()
+        .filter(|part| !part.is_empty() && *part != ".");
+    let steps = parts.map(Step::parse).collect::<Result<Vec<_>, _>>();
+    let steps = steps.map_err(|why| wrong(Kind::Malformed, why))?;
+    let root = match pattern.starts_with('/') {
+        true => Found::root(PathBuf::from("/"), "/"),
+        false => Found::root(folder.to_owned(), ""),
     };
     let mut found = Vec::new();
-    let start = Found {
-        path: root,
-        name: if pattern.starts_with('/') {
-            "/".to_owned()
-        } else {
-            String::new()
-        },
-        captures: Vec::new(),
-    };
-    walk(start, &steps, &mut found)
-        .map_err(|(path, e)| ReadError::io(&path.display().to_string(), "list the folder", e))?;
-    found.sort_by(|a, b| {
-        a.path
-            .as_os_str()
-            .as_encoded_bytes()
-            .cmp(b.path.as_os_str().as_encoded_bytes())
-    });
+    let failed =
+        |(path, e): Failed| ReadError::io(&path.display().to_string(), "list the folder", e);
+    walk(root, &steps, &mut found).map_err(failed)?;
+    let bytes = |found: &Found| found.path.as_os_str().as_encoded_bytes().to_vec();
+    found.sort_by_cached_key(bytes);
     found.dedup_by(|a, b| a.path == b.path);
     if found.is_empty() {
         return Err(wrong(Kind::Missing, nothing(&steps, folder)));
@@ -223,6 +198,14 @@ fn walk(from: Found, steps: &[Step], found: &mut Vec<Found>) -> Result<(), Faile
 }
 
 impl Found {
+    fn root(path: PathBuf, name: &str) -> Self {
+        Self {
+            path,
+            name: name.to_owned(),
+            captures: Vec::new(),
+        }
+    }
+
     fn child(&self, name: &str, captures: Vec<(String, String)>) -> Self {
         let slash = if self.name.is_empty() || self.name.ends_with('/') {
             ""

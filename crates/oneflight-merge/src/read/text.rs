@@ -102,7 +102,11 @@ impl Text {
         }
         self.window.drain(..self.at);
         self.at = 0;
-        let want = BLOCK.max(self.window.len());
+        let want = BLOCK.max(
+            self.window
+                .len()
+                .min(MAX_ROW.saturating_sub(self.window.len())),
+        );
         self.ended = self.stream.append(&mut self.undecoded, want)? < want;
         self.decode()?;
         Ok(true)

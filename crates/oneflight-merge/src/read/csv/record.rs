@@ -189,13 +189,14 @@ impl Cells<'_> {
             {
                 match self.protected() {
                     None if !self.ended => return End::Stop(Found::More),
+                    // The escape stands for itself.
+                    None | Some(0) => self.at += 1,
                     Some(length) => {
                         flat.text.push_str(&self.text[start..self.at]);
                         start = self.at + 1;
                         self.lines += line_ends(&self.bytes[start..start + length]);
                         self.at = start + length;
                     }
-                    None => self.at += 1,
                 }
                 continue;
             }

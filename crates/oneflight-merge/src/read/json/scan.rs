@@ -63,6 +63,11 @@ impl Scanner {
         self.text.error(kind, self.line, message)
     }
 
+    /// An error on another line than this one.
+    pub(super) fn error_at(&self, kind: Kind, line: u64, message: impl Into<String>) -> ReadError {
+        self.text.error(kind, line, message)
+    }
+
     /// The next byte that is no white space; none at the end.
     pub(super) fn peek(&mut self) -> Result<Option<u8>, ReadError> {
         loop {
@@ -132,12 +137,11 @@ impl Scanner {
 
     /// The error of a character that cannot stand here.
     pub(super) fn unexpected(&self, expected: &str) -> ReadError {
-        let found = self
-            .text
-            .rest()
-            .chars()
-            .next()
-            .map_or_else(String::new, |c| c.escape_debug().to_string());
+        let found = match self.text.rest().chars().next() {
+            Some(c) if c.is_control() => c.escape_unicode().to_string(),
+            Some(c) => c.to_string(),
+            None => String::new(),
+        };
         self.error(
             Kind::Malformed,
             format!("not JSON: `{found}` where {expected} was expected"),

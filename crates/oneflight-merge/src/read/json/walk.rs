@@ -382,9 +382,17 @@ fn member_value(
     }
     match serde_json::from_str(&kept.text) {
         Ok(value) => Ok((kept.text.len(), Some(value))),
-        Err(why) => Err(scan.error(
-            Kind::Malformed,
-            format!("not JSON: the member `{key}`, which begins at line {line}: {why}"),
-        )),
+        Err(why) => {
+            let line = line + (why.line() as u64).saturating_sub(1);
+            let why = why.to_string();
+            let why = why
+                .rsplit_once(" at line ")
+                .map_or(why.as_str(), |(why, _)| why);
+            Err(scan.error_at(
+                Kind::Malformed,
+                line,
+                format!("not JSON: {why} in the member `{key}`"),
+            ))
+        }
     }
 }

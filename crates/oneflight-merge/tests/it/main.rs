@@ -1,0 +1,3 @@
+//! The integration tests of the merge, as one program.
+
+mod read;
