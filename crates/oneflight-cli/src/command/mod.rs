@@ -1,0 +1,8 @@
+//! The commands, each in the same four steps: parse (`cli`), plan, run, print.
+
+pub(crate) mod audit;
+pub(crate) mod demo;
+pub(crate) mod merge;
+
+mod map;
+mod stop;

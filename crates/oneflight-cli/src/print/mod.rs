@@ -1,0 +1,50 @@
+//! Printing: numbers, tables, progress, rejected rows. Nothing here decides anything.
+//!
+//!   stdout ◀── the report: a table for people, or one JSON object
+//!   stderr ◀── progress, the first rejected rows, errors
+//!
+//! Everything is readable without colour, so that there is none.
+
+mod grid;
+mod numbers;
+mod progress;
+
+pub(crate) use grid::Grid;
+pub(crate) use numbers::{bytes, count, seconds};
+pub(crate) use progress::{Numbers, Progress};
+
+use std::io::Write;
+
+/// Writes to standard output. A reader that went away (`| head`) is no error: it has seen what it wanted.
+pub(crate) fn out(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// Writes a line to standard error, without the passwords in it.
+pub(crate) fn err(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let _ = stderr.write_all(crate::target::scrub(text).as_bytes());
+    let _ = stderr.write_all(b"\n");
+}
+
+/// A text of someone else's as it may stand in a line of ours: control characters are escaped, so that no feed can move the
+/// cursor of the terminal or begin a line of its own.
+pub(crate) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_feed_cannot_write_control_characters_to_the_terminal() {
+        assert_eq!(super::plain("a\u{1b}[2J\nb\té"), "a\\u{1b}[2J\\nb\\té");
+    }
+}
