@@ -3,6 +3,7 @@
 
 pub mod batch;
 pub mod map;
+pub mod mapping;
 pub mod plan;
 pub mod read;
 pub mod rows;

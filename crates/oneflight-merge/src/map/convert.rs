@@ -26,6 +26,11 @@ pub(crate) fn cell<'a>(text: Cow<'a, str>, spec: &ValueSpec, want: &Want) -> Res
     }
 }
 
+/// Checks that a text fits a column; says what was expected if not.
+pub(crate) fn check(text: &str, spec: &ValueSpec, want: &Want) -> Result<(), String> {
+    cell(Cow::Borrowed(text), spec, want).map(drop).map_err(|fault| fault.reason)
+}
+
 /// Checks a text that is stored as it is.
 pub(crate) fn check_text(text: &str, spec: &ValueSpec, want: &Want) -> Result<(), Fault> {
     if text.len() >= 8 && memchr::memchr(0, text.as_bytes()).is_some() || text.len() < 8 && text.bytes().any(|b| b == 0) {

@@ -26,6 +26,7 @@ pub use lookup::Lookups;
 pub use mapper::Mapper;
 pub use records::{Entries, Records};
 
-pub(crate) use path::{Each, Path, PathError, Special, Step as PathStep};
+pub(crate) use convert::check as check_value;
+pub(crate) use path::{Each, Grammar, Path};
 pub(crate) use records::{CellSpec, Declared, ExternalSpec, Fill, RecordSpec, Unknown, ValueSpec, Want};
-pub(crate) use time::Pattern;
+pub(crate) use time::{Pattern, fields as pattern_fields};

@@ -130,6 +130,11 @@ impl Path {
         }
     }
 
+    /// True if it leads to the row or element itself.
+    pub(crate) fn is_here(&self) -> bool {
+        matches!(self.to, To::Here)
+    }
+
     /// The first member of the row that it uses: the column that must be there.
     pub(crate) fn first_name(&self) -> Option<&str> {
         match &self.to {
