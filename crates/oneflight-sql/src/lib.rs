@@ -1,12 +1,23 @@
 //! oneflight-sql
 #![forbid(unsafe_code)]
 
+pub mod ddl;
+mod dialect;
+pub mod driver;
+mod error;
 mod fold;
+pub mod guide;
 mod record;
+mod resolve;
 mod schema;
+mod store;
 mod value;
 
+pub use dialect::Dialect;
+pub use error::Error;
 pub use fold::{Fold, ParseFoldError};
 pub use record::{Effect, External, Outcome, Record};
+pub use resolve::{Draft, Entity, EntityBuilder, Options, Pending, Stats};
 pub use schema::{Attribute, Column, Crosswalk, Policy, Reference, SameSource, Table};
+pub use store::Store;
 pub use value::{Kind, Value};

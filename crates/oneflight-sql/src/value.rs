@@ -1,5 +1,8 @@
 //! Values and their kinds: what a key or an attribute can hold on every database alike.
 
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -48,4 +51,112 @@ pub enum Value {
     Uuid([u8; 16]),
     /// Bytes.
     Bytes(Box<[u8]>),
+}
+
+impl Value {
+    /// True if there is no value.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The integer, if it is one.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Int(int) => Some(*int),
+            _ => None,
+        }
+    }
+
+    /// The kind of the value; none for null.
+    pub fn kind(&self) -> Option<Kind> {
+        Some(match self {
+            Self::Null => return None,
+            Self::Text(_) => Kind::Text,
+            Self::Int(_) => Kind::Int,
+            Self::Real(_) => Kind::Real,
+            Self::Decimal(_) => Kind::Decimal,
+            Self::Bool(_) => Kind::Bool,
+            Self::Date(_) => Kind::Date,
+            Self::Timestamp(_) => Kind::Timestamp,
+            Self::Uuid(_) => Kind::Uuid,
+            Self::Bytes(_) => Kind::Bytes,
+        })
+    }
+}
+
+impl Ord for Value {
+    /// By kind, then by value; texts and bytes bytewise, decimals by their text. A total order, not always the natural one.
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Null, Self::Null) => Ordering::Equal,
+            (Self::Text(a), Self::Text(b)) | (Self::Decimal(a), Self::Decimal(b)) => a.cmp(b),
+            (Self::Int(a), Self::Int(b)) | (Self::Timestamp(a), Self::Timestamp(b)) => a.cmp(b),
+            (Self::Real(a), Self::Real(b)) => a.to_bits().cmp(&b.to_bits()),
+            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
+            (Self::Date(a), Self::Date(b)) => a.cmp(b),
+            (Self::Uuid(a), Self::Uuid(b)) => a.cmp(b),
+            (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),
+            (a, b) => a.kind().map(|kind| kind as u8).cmp(&b.kind().map(|kind| kind as u8)),
+        }
+    }
+}
+
+impl PartialOrd for Value {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Value {}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Self::Null => {}
+            Self::Text(text) | Self::Decimal(text) => text.hash(state),
+            Self::Int(int) | Self::Timestamp(int) => int.hash(state),
+            Self::Real(real) => real.to_bits().hash(state),
+            Self::Bool(bool) => bool.hash(state),
+            Self::Date(day) => day.hash(state),
+            Self::Uuid(uuid) => uuid.hash(state),
+            Self::Bytes(bytes) => bytes.hash(state),
+        }
+    }
+}
+
+macro_rules! value_from {
+    ($($from:ty => |$it:ident| $value:expr),* $(,)?) => { $(
+        impl From<$from> for Value {
+            fn from($it: $from) -> Self {
+                $value
+            }
+        }
+    )* };
+}
+
+value_from! {
+    &str => |text| Self::Text(text.into()),
+    String => |text| Self::Text(text.into()),
+    Box<str> => |text| Self::Text(text),
+    i64 => |int| Self::Int(int),
+    i32 => |int| Self::Int(int.into()),
+    u32 => |int| Self::Int(int.into()),
+    f64 => |real| Self::Real(real),
+    bool => |bool| Self::Bool(bool),
+    [u8; 16] => |uuid| Self::Uuid(uuid),
+    &[u8] => |bytes| Self::Bytes(bytes.into()),
+    Vec<u8> => |bytes| Self::Bytes(bytes.into()),
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
 }

@@ -1,0 +1,130 @@
+//! From a URL to a driver.
+
+use super::error::{DriverError, Fault};
+use super::mysql::SqlxMySql;
+use super::postgres::PgDriver;
+use super::sqlite::SqlxSqlite;
+use super::contract::Driver;
+use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How to connect.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The most connections that are open at once. 2 by default: one resolves, one writes.
+    pub connections: usize,
+    /// SQLite: create the file if there is none. True by default.
+    pub create: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { connections: 2, create: true }
+    }
+}
+
+impl Options {
+    /// Sets [`Options::connections`].
+    pub fn connections(mut self, connections: usize) -> Self {
+        self.connections = connections.clamp(1, 1_000);
+        self
+    }
+
+    /// Sets [`Options::create`].
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+}
+
+/// Connects to `sqlite:PATH`, `sqlite::memory:`, `postgres://…` or `mysql://…` (`mariadb://…`).
+///
+/// A SQLite file is opened in WAL mode. A password that the URL lacks is taken from `PGPASSWORD` or `MYSQL_PWD`.
+///
+/// # Cancel safety
+/// Dropping the future leaves nothing behind.
+///
+/// # Errors
+/// The URL is none of these, or nothing answers. The message never holds the password.
+///
+/// # Examples
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), oneflight_sql::driver::DriverError> {
+/// use oneflight_sql::driver::{self, Options, Statement};
+/// use oneflight_sql::{Kind, Value};
+///
+/// let db = driver::connect("sqlite::memory:", Options::default()).await?;
+/// let rows = db.query(Statement::new("SELECT 6 * 7").returns([Kind::Int])).await?;
+/// assert_eq!(rows.iter().next(), Some(&[Value::Int(42)][..]));
+/// # Ok(()) }
+/// ```
+pub async fn connect(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverError> {
+    let scheme = url.split(':').next().unwrap_or_default();
+    match scheme {
+        "sqlite" => sqlite(url, options).await,
+        "postgres" | "postgresql" => postgres(url, options).await,
+        "mysql" | "mariadb" => mysql(url, options).await,
+        _ => Err(wrong("expected a URL that begins with sqlite:, postgres:// or mysql://".to_owned())),
+    }
+}
+
+async fn sqlite(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverError> {
+    let is_memory = url.contains(":memory:") || url.contains("mode=memory");
+    // A path may hold `?` only as the begin of options; sqlx reads both `sqlite:path` and `sqlite://path`.
+    let connect = SqliteConnectOptions::from_str(url)
+        .map_err(|error| wrong(format!("expected sqlite:PATH or sqlite::memory: ({error})")))?
+        .create_if_missing(options.create && !url.contains("mode="))
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(30))
+        .synchronous(SqliteSynchronous::Normal);
+    let connect = if is_memory { connect } else { connect.journal_mode(SqliteJournalMode::Wal) };
+    let pool = SqlitePoolOptions::new()
+        // Each connection to `:memory:` has a database of its own, so there is one, and it lives as long as the pool.
+        .max_connections(if is_memory { 1 } else { options.connections.max(1) as u32 })
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .acquire_timeout(Duration::from_secs(120))
+        .connect_with(connect)
+        .await
+        .map_err(DriverError::from_sqlx)?;
+    Ok(Arc::new(SqlxSqlite::new(pool)))
+}
+
+async fn postgres(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverError> {
+    let mut config = tokio_postgres::Config::from_str(url)
+        .map_err(|_| wrong("expected postgres://USER@HOST:PORT/DATABASE".to_owned()))?;
+    if config.get_user().is_none()
+        && let Ok(user) = std::env::var("PGUSER")
+    {
+        config.user(user);
+    }
+    config.connect_timeout(Duration::from_secs(15));
+    Ok(Arc::new(PgDriver::connect(config, options.connections).await?))
+}
+
+async fn mysql(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverError> {
+    let mut connect = MySqlConnectOptions::from_str(url)
+        .map_err(|_| wrong("expected mysql://USER@HOST:PORT/DATABASE".to_owned()))?
+        .charset("utf8mb4");
+    let has_password = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).is_some_and(|(who, _)| who.contains(':'));
+    if !has_password && let Ok(password) = std::env::var("MYSQL_PWD") {
+        connect = connect.password(&password);
+    }
+    let pool = MySqlPoolOptions::new()
+        .max_connections(options.connections.max(1) as u32)
+        .acquire_timeout(Duration::from_secs(120))
+        // A connection that the server has closed is seen when it is used, and the batch is run again on another.
+        .test_before_acquire(false)
+        .connect_with(connect)
+        .await
+        .map_err(DriverError::from_sqlx)?;
+    Ok(Arc::new(SqlxMySql::new(pool)))
+}
+
+fn wrong(message: String) -> DriverError {
+    DriverError::new(Fault::Other, message)
+}

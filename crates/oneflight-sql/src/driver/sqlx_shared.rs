@@ -1,0 +1,170 @@
+//! What the three sqlx drivers have in common: a pooled connection that is closed unless it is known to be clean.
+
+use super::error::DriverError;
+use super::pipeline::{Bind, Rows, Statement};
+use super::turns::{Message, Session, Trips};
+use crate::value::Value;
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use sqlx::database::HasStatementCache;
+use sqlx::pool::PoolConnection;
+use sqlx::{AssertSqlSafe, Database, Either, Executor, IntoArguments};
+use std::sync::Arc;
+
+/// What differs between databases.
+pub(super) trait Engine: Database + HasStatementCache + Sized {
+    /// Puts the values of a statement into arguments.
+    fn arguments(binds: Vec<Bind>) -> Result<Self::Arguments, sqlx::error::BoxDynError>;
+
+    /// Takes the cells of a row.
+    fn cells(row: &Self::Row, statement: &Statement, into: &mut Vec<Value>) -> Result<(), sqlx::Error>;
+
+    /// How many rows were changed.
+    fn affected(result: &Self::QueryResult) -> u64;
+
+    /// Begins a transaction on a connection, under the lock if one is named.
+    fn begin<'c>(conn: &'c mut Self::Connection, lock: Option<&'c str>) -> BoxFuture<'c, Result<(), DriverError>>;
+
+    /// Statements that commit and give the lock back.
+    fn commit(lock: Option<&str>) -> String;
+
+    /// Statements that roll back and give the lock back.
+    fn roll_back(lock: Option<&str>) -> String;
+}
+
+/// A pooled connection in use. Dropped with its transaction open, it closes the connection (D2).
+pub(super) struct Pooled<E: Engine> {
+    conn: PoolConnection<E>,
+    trips: Trips,
+    /// False behind a transaction pooler: nothing may be left prepared on the server.
+    persistent: bool,
+    lock: Option<Arc<str>>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No transaction.
+    Idle,
+    /// In a transaction.
+    Open,
+    /// In a transaction that is never committed: begin and end mean a savepoint now.
+    Rehearsing,
+}
+
+impl<E: Engine> Pooled<E> {
+    pub(super) fn new(conn: PoolConnection<E>, trips: Trips, persistent: bool) -> Self {
+        Self { conn, trips, persistent, lock: None, state: State::Idle }
+    }
+}
+
+impl<E: Engine> Pooled<E>
+where
+    for<'c> &'c mut E::Connection: Executor<'c, Database = E>,
+    E::Arguments: IntoArguments<E>,
+{
+    /// Opens the transaction of a rehearsal.
+    pub(super) async fn rehearse(&mut self) -> Result<(), DriverError> {
+        self.begin().await?;
+        self.state = State::Rehearsing;
+        Ok(())
+    }
+
+    async fn begin(&mut self) -> Result<(), DriverError> {
+        self.trips.count();
+        if self.state == State::Rehearsing {
+            return self.raw("SAVEPOINT oneflight".to_owned()).await;
+        }
+        // The state is set before the statement is sent: should it fail half-way, the roll-back cleans up.
+        self.state = State::Open;
+        E::begin(&mut self.conn, self.lock.as_deref()).await
+    }
+
+    async fn end(&mut self) -> Result<(), DriverError> {
+        self.trips.count();
+        if self.state == State::Rehearsing {
+            return self.raw("RELEASE SAVEPOINT oneflight".to_owned()).await;
+        }
+        self.raw(E::commit(self.lock.as_deref())).await?;
+        self.state = State::Idle;
+        Ok(())
+    }
+
+    async fn raw(&mut self, sql: String) -> Result<(), DriverError> {
+        let conn: &mut E::Connection = &mut self.conn;
+        conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await.map_err(DriverError::from_sqlx)?;
+        Ok(())
+    }
+
+    async fn execute(&mut self, mut statement: Statement) -> Result<Rows, DriverError> {
+        self.trips.count();
+        let binds = std::mem::take(&mut statement.binds);
+        let arguments = E::arguments(binds).map_err(|error| DriverError::from_sqlx(sqlx::Error::Encode(error)))?;
+        let query = sqlx::query_with::<E, _>(AssertSqlSafe(statement.sql.clone()), arguments).persistent(self.persistent);
+        let mut rows = Rows { width: statement.returns.len(), ..Rows::default() };
+        let conn: &mut E::Connection = &mut self.conn;
+        let mut stream = conn.fetch_many(query);
+        while let Some(item) = stream.next().await {
+            match item.map_err(DriverError::from_sqlx)? {
+                Either::Left(result) => rows.affected += E::affected(&result),
+                Either::Right(row) => {
+                    E::cells(&row, &statement, &mut rows.cells).map_err(DriverError::from_sqlx)?;
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
+
+impl<E: Engine> Session for Pooled<E>
+where
+    for<'c> &'c mut E::Connection: Executor<'c, Database = E>,
+    E::Arguments: IntoArguments<E>,
+{
+    async fn send(&mut self, messages: Vec<Message>) -> Result<Vec<Rows>, DriverError> {
+        let mut rows = Vec::new();
+        for message in messages {
+            match message {
+                Message::Begin => self.begin().await?,
+                Message::Run(statement) => rows.push(self.execute(statement).await?),
+                Message::End => self.end().await?,
+            }
+        }
+        Ok(rows)
+    }
+
+    fn set_lock(&mut self, lock: Option<Arc<str>>) {
+        if self.state == State::Idle {
+            self.lock = lock;
+        }
+    }
+
+    async fn roll_back(&mut self) {
+        match self.state {
+            State::Idle => {}
+            State::Rehearsing => {
+                // A statement that failed outside a savepoint leaves none to go back to; that is no harm.
+                let _ = self.raw("ROLLBACK TO SAVEPOINT oneflight".to_owned()).await;
+            }
+            State::Open => {
+                if self.raw(E::roll_back(self.lock.as_deref())).await.is_ok() {
+                    self.state = State::Idle;
+                }
+            }
+        }
+    }
+}
+
+impl<E: Engine> Drop for Pooled<E> {
+    fn drop(&mut self) {
+        if self.state != State::Idle {
+            self.conn.close_on_drop();
+        }
+    }
+}
+
+impl<E: Engine> std::fmt::Debug for Pooled<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pooled").field("state", &self.state).finish_non_exhaustive()
+    }
+}
