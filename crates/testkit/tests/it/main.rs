@@ -1,0 +1,5 @@
+//! The tools that other tests rely on.
+#![forbid(unsafe_code)]
+
+mod database;
+mod proxy;
