@@ -8,7 +8,7 @@ use super::entity::{Entity, KeyRule};
 use crate::error::Error;
 use crate::record::{External, Record};
 use crate::schema::Column;
-use crate::value::{Kind, Value};
+use crate::value::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -115,7 +115,13 @@ macro_rules! key_from {
     )+};
 }
 
-key_from!(Value, &str, &String, String, Box<str>, i32, i64, u32, [u8; 16]);
+key_from!(Value, &str, String, Box<str>, i32, i64, u32, [u8; 16]);
+
+impl From<&String> for Draft {
+    fn from(key: &String) -> Self {
+        Self::new().key(key.as_str())
+    }
+}
 
 /// Folds the key, and puts its spelling beside it unless the caller has said another.
 fn fold_key(
@@ -172,19 +178,7 @@ fn stand_in(entity: &Entity, column: &Column, rule: &KeyRule) -> Result<Value, E
 }
 
 fn check_kind(entity: &Entity, column: &Column, value: &Value) -> Result<(), Error> {
-    let fits = match value {
-        Value::Null => true,
-        Value::Text(_) => column.kind == Kind::Text,
-        Value::Int(_) => column.kind == Kind::Int,
-        Value::Real(_) => column.kind == Kind::Real,
-        Value::Decimal(_) => column.kind == Kind::Decimal,
-        Value::Bool(_) => column.kind == Kind::Bool,
-        Value::Date(_) => column.kind == Kind::Date,
-        Value::Timestamp(_) => column.kind == Kind::Timestamp,
-        Value::Uuid(_) => column.kind == Kind::Uuid,
-        Value::Bytes(_) => column.kind == Kind::Bytes,
-    };
-    if fits {
+    if value.kind().is_none_or(|kind| kind == column.kind) {
         return Ok(());
     }
     let (table, name, kind) = (&entity.table().name, &column.name, column.kind);

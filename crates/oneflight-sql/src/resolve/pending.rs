@@ -10,8 +10,8 @@ use std::task::{Context, Poll};
 /// It owns what it needs, so it can be spawned.
 ///
 /// # Cancel safety
-/// Dropping it at any point is harmless: others who wait for the same keys go on, and a batch that nobody waits for any more is
-/// dropped too; the transaction that it had begun is then rolled back, or has been committed.
+/// Dropping it at any point is harmless: others who wait for the same keys go on. A batch that nobody waits for any more is not
+/// sent; one that was sent runs to its end, so that no transaction is left open.
 #[must_use = "the answer is thrown away, and the question may be taken back"]
 pub struct Pending<T>(State<T>);
 

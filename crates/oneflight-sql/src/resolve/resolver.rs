@@ -86,7 +86,7 @@ impl Resolver {
     /// # Examples
     /// ```
     /// # use oneflight_sql::{Draft, Effect, Fold, Kind, Options, Resolver, Table, ddl, driver};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), oneflight_sql::Error> {
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let db = driver::connect("sqlite::memory:", driver::Options::default()).await?;
     /// let users = Table::builder("users").id("id").key_text("email_key", Fold::FULL).shown("email");
     /// let users = users.attribute("name", Kind::Text).build()?;
