@@ -1,4 +1,6 @@
 //! An independent client: plain SQL over a connection of its own, so that no test asks our code whether our code is right.
+//!
+//! It sends text and prepares nothing: behind a transaction pooler, a prepared statement may belong to somebody else.
 
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection, Row, SqliteConnection};
 
@@ -33,7 +35,7 @@ macro_rules! with_connection {
 /// When the database cannot be reached, the query fails, or its answer is something else.
 pub async fn count(url: &str, sql: &str) -> i64 {
     with_connection!(url, |connection| {
-        let row = sqlx::query(AssertSqlSafe(sql))
+        let row = sqlx::raw_sql(AssertSqlSafe(sql))
             .fetch_one(&mut connection)
             .await;
         let row = row.unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -51,7 +53,7 @@ pub async fn count(url: &str, sql: &str) -> i64 {
 /// When the database cannot be reached, the query fails, or its answer is something else (cast other types to text).
 pub async fn texts(url: &str, sql: &str) -> Vec<Option<String>> {
     with_connection!(url, |connection| {
-        let rows = sqlx::query(AssertSqlSafe(sql))
+        let rows = sqlx::raw_sql(AssertSqlSafe(sql))
             .fetch_all(&mut connection)
             .await;
         let rows = rows.unwrap_or_else(|error| panic!("{sql}: {error}"));
