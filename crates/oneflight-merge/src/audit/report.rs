@@ -31,6 +31,8 @@ pub struct TableAudit {
     pub findings: Vec<Finding>,
     /// What somebody should look at.
     pub hints: Vec<Hint>,
+    /// What could not be checked to the end, because a bound was reached.
+    pub notes: Vec<String>,
 }
 
 /// Something that is wrong.
