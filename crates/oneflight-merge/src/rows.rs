@@ -46,21 +46,40 @@ pub enum Rows {
 }
 
 /// Flat rows, all cells in one buffer.
+///
+/// ```
+/// use oneflight_merge::rows::Flat;
+///
+/// let mut flat = Flat::new(2);
+/// flat.push(Some("Åland"));
+/// flat.push(None);
+/// flat.end_row(1);
+/// assert_eq!((flat.cell(0, 0), flat.cell(0, 1)), (Some("Åland"), None));
+/// ```
 #[derive(Debug, Default)]
 pub struct Flat {
     /// Cells in a row.
     pub width: usize,
-    /// All cells, one after the other.
-    pub text: String,
-    /// Where each cell ends in `text`; `width` entries a row. The highest bit ([`Flat::NULL`]) marks a cell that is null.
-    pub ends: Vec<u32>,
     /// The line that each row begins on.
     pub lines: Vec<u64>,
+    /// All cells, one after the other, each with a byte behind it that belongs to none: a row without quotes is copied as it
+    /// stands, delimiters and all.
+    pub(crate) text: String,
+    /// Where each cell ends in `text`; `width` entries a row. The highest bit ([`Flat::NULL`]) marks a cell that is null.
+    pub(crate) ends: Vec<u32>,
 }
 
 impl Flat {
     /// The bit of `ends` that marks a null (as against an empty) cell.
-    pub const NULL: u32 = 1 << 31;
+    pub(crate) const NULL: u32 = 1 << 31;
+
+    /// No rows of so many cells.
+    pub fn new(width: usize) -> Self {
+        Self {
+            width,
+            ..Self::default()
+        }
+    }
 
     /// How many rows there are.
     pub fn len(&self) -> usize {
@@ -73,14 +92,56 @@ impl Flat {
     }
 
     /// The cell of `row` at `column`, or none if it is null.
+    ///
+    /// # Panics
+    /// If there is no such row. (A column beyond the width is a cell of a later row, or panics.)
+    #[inline]
     pub fn cell(&self, row: usize, column: usize) -> Option<&str> {
+        debug_assert!(column < self.width, "a column beyond the width");
         let at = row * self.width + column;
         let end = self.ends[at];
         if end & Self::NULL != 0 {
             return None;
         }
-        let start = if at == 0 { 0 } else { self.ends[at - 1] & !Self::NULL };
+        let start = match at {
+            0 => 0,
+            _ => (self.ends[at - 1] & !Self::NULL) + 1,
+        };
         Some(&self.text[start as usize..end as usize])
+    }
+
+    /// Appends a cell to the row that is being made.
+    pub fn push(&mut self, cell: Option<&str>) {
+        self.text.push_str(cell.unwrap_or_default());
+        self.end_cell(if cell.is_none() { Self::NULL } else { 0 });
+    }
+
+    /// Ends a row: the last `width` cells.
+    ///
+    /// # Panics
+    /// If as many cells have not been pushed.
+    pub fn end_row(&mut self, line: u64) {
+        self.lines.push(line);
+        assert_eq!(
+            self.ends.len(),
+            self.lines.len() * self.width,
+            "a row of another width"
+        );
+    }
+
+    /// Ends the cell whose text has been appended; `null` is zero or [`Flat::NULL`].
+    #[inline]
+    pub(crate) fn end_cell(&mut self, null: u32) {
+        self.ends.push(self.text.len() as u32 | null);
+        self.text.push('\n');
+    }
+
+    /// Takes back the cells of a row that has not ended.
+    pub(crate) fn drop_cells(&mut self) {
+        self.ends.truncate(self.lines.len() * self.width);
+        let end = self.ends.last();
+        self.text
+            .truncate(end.map_or(0, |end| (end & !Self::NULL) as usize + 1));
     }
 }
 

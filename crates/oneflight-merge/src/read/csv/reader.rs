@@ -98,10 +98,7 @@ fn other_delimiter(columns: &[String], delimiter: u8) -> String {
 
 impl Reading for Reader {
     fn next(&mut self, limits: Limits) -> Result<Option<Part>, ReadError> {
-        let mut flat = Flat {
-            width: self.width,
-            ..Flat::default()
-        };
+        let mut flat = Flat::new(self.width);
         flat.text.reserve(self.expect);
         let mut bad = Vec::new();
         let mut bad_bytes = 0;
@@ -115,7 +112,7 @@ impl Reading for Reader {
             } else {
                 bad_bytes += extent.bytes;
                 bad.push(self.bad(extent, cells, stray));
-                drop_last_row(&mut flat);
+                flat.drop_cells();
             }
             self.pass(extent);
         }
@@ -129,12 +126,6 @@ impl Reading for Reader {
             bytes_read: self.text.bytes_read(),
         }))
     }
-}
-
-fn drop_last_row(flat: &mut Flat) {
-    flat.ends.truncate(flat.lines.len() * flat.width);
-    flat.text
-        .truncate(flat.ends.last().map_or(0, |&end| end as usize));
 }
 
 impl Reader {
@@ -238,11 +229,11 @@ impl Reader {
             return Ok(());
         };
         if width > 1 && flat.ends.len() == 1 {
-            let hint = other_delimiter(&[flat.text.clone()], self.dialect.delimiter());
-            let message = format!(
-                "the first row has 1 field `{}`; {width} expected{hint}",
-                shortened(&flat.text)
-            );
+            flat.width = 1;
+            let cell = flat.cell(0, 0).unwrap_or_default().to_owned();
+            let shown = shortened(&cell);
+            let hint = other_delimiter(&[cell], self.dialect.delimiter());
+            let message = format!("the first row has 1 field `{shown}`; {width} expected{hint}");
             return Err(self.text.error(Kind::Header, self.line, message));
         }
         Ok(())

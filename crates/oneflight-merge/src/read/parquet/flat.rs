@@ -95,10 +95,7 @@ impl Portions for Rows {
             .file_metadata()
             .schema_descr()
             .num_columns();
-        let mut flat = Flat {
-            width,
-            ..Flat::default()
-        };
+        let mut flat = Flat::new(width);
         let mut bad = Vec::new();
         while !limits.reached(flat.len() + bad.len(), flat.text.len()) && self.group()? {
             let rows = BATCH
@@ -124,12 +121,7 @@ impl Portions for Rows {
                             .find_map(|column| column.complaint(at, self.row))
                             .unwrap_or_else(|| no_text(self.row)),
                     );
-                    flat.ends.truncate(flat.lines.len() * width);
-                    flat.text.truncate(
-                        flat.ends
-                            .last()
-                            .map_or(0, |end| (end & !Flat::NULL) as usize),
-                    );
+                    flat.drop_cells();
                 }
             }
             self.left -= rows;
@@ -201,7 +193,7 @@ impl Column {
     /// Appends the cell of a row of the batch; cells are asked for in order. False if the value has no text (C2).
     fn cell(&mut self, row: usize, flat: &mut Flat) -> bool {
         if self.optional && self.levels[row] == 0 {
-            flat.ends.push(flat.text.len() as u32 | Flat::NULL);
+            flat.end_cell(Flat::NULL);
             return true;
         }
         let (at, meaning, out) = (self.at, self.meaning, &mut flat.text);
@@ -226,7 +218,7 @@ impl Column {
                 fine = render::bytes(values.fixed[at].data(), meaning, out)
             }
         }
-        flat.ends.push(out.len() as u32);
+        flat.end_cell(0);
         fine
     }
 
