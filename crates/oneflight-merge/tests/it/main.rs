@@ -1,3 +1,4 @@
 //! The integration tests of the merge, as one program.
 
+mod map;
 mod read;
