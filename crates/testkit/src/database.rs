@@ -97,6 +97,7 @@ fn unique_name() -> String {
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |since| since.as_micros());
+    // ORDERING: Relaxed; all that matters is that no two threads get the same number.
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("oneflight_{}_{now}_{next}", std::process::id())
 }
