@@ -150,11 +150,9 @@ fn unordered(file: &File, lines: &[Line], at: usize) -> Option<&'static str> {
     let atomic = orders
         .iter()
         .any(|order| line.code.contains(&format!("Ordering::{order}")));
-    (atomic
-        && !line.test
-        && !file.path.contains("/tests/")
-        && !said_above(lines, at, 12, "ORDERING: "))
-    .then_some("an atomic access without `// ORDERING: ` and why that one is enough")
+    let shown = line.test || file.path.contains("/tests/") || file.path.contains("/examples/");
+    (atomic && !shown && !said_above(lines, at, 12, "ORDERING: "))
+        .then_some("an atomic access without `// ORDERING: ` and why that one is enough")
 }
 
 /// True if a comment on the line, or on one of the `reach` lines above it, has `word`.
