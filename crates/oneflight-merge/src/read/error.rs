@@ -60,7 +60,7 @@ impl ReadError {
         } else {
             Kind::Io
         };
-        let mut error = Self::new(kind, file, None, format!("cannot {what}: {source}"));
+        let mut error = Self::new(kind, file, None, format!("cannot {what}"));
         error.0.source = Some(Box::new(source));
         error
     }

@@ -58,6 +58,33 @@ impl Limits {
 /// # Errors
 /// No file matches; a file cannot be opened; it is compressed in an unknown way, or in another encoding; it has no header, or a
 /// column that is needed is missing from it.
+///
+/// # Examples
+/// ```
+/// use oneflight_merge::plan::{Format, Source};
+/// use oneflight_merge::read::{self, Limits};
+/// use oneflight_merge::rows::Rows;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("clubs-2010.ndjson"), "{\"name\":\"Arsenal\"}\n")?;
+/// let source = Source {
+///     path: "clubs-{season}.ndjson".to_owned(),
+///     format: Format::Ndjson,
+///     encoding: None,
+///     compression: None,
+///     at: "map.toml:3".to_owned(),
+/// };
+/// for input in read::open(&source, folder.path())? {
+///     assert_eq!(input.file.captures, [("season".to_owned(), "2010".to_owned())]);
+///     for chunk in input.chunks(Limits::default()) {
+///         let Rows::Tree(trees) = chunk?.rows else { unreachable!("NDJSON has no flat rows") };
+///         assert_eq!((trees[0].line, &trees[0].value["name"]), (1, &"Arsenal".into()));
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub fn open(source: &Source, data_dir: &Path) -> Result<Vec<Input>, ReadError> {
     open_with_stdin(source, data_dir, Box::new(std::io::stdin()))
 }

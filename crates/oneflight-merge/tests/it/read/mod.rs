@@ -1,5 +1,6 @@
 //! Reading: tables of small hostile files, each read from a file and from standard input, in one chunk and row by row.
 
+mod blocks;
 mod compressed;
 mod csv;
 mod encodings;
@@ -8,6 +9,7 @@ mod ndjson;
 mod parquet;
 mod paths;
 mod real;
+mod walks;
 
 use oneflight_merge::plan::{Csv, Format, Source, Step};
 use oneflight_merge::read::{self, Limits, ReadError};

@@ -8,7 +8,7 @@ use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
     FixedLenByteArrayType,
 };
-use parquet::data_type::{FloatType, Int32Type, Int64Type};
+use parquet::data_type::{FloatType, Int32Type, Int64Type, Int96, Int96Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
@@ -191,6 +191,41 @@ fn nested_values_become_trees() {
     let second = json!({"id": 2, "who": null, "tags": [], "points": null, "old": [], "at": "1970-01-01T00:00:02Z"});
     assert_eq!(seen.values(), [first, second]);
     assert_eq!((seen.columns.len(), seen.lines()), (0, vec![1, 2]));
+}
+
+#[test]
+fn lists_of_groups_and_rare_types_become_trees_too() {
+    let schema = "message rare {
+      required group drivers (LIST) { repeated group list { required group element {
+        required binary id (UTF8); optional int32 rounds; } } }
+      repeated group pairs { required int32 a; }
+      required group price { required fixed_len_byte_array(2) value (DECIMAL(4,1)); }
+      required group when { required int64 nanos (TIMESTAMP(NANOS,true)); required int96 old; required int32 clock (TIME(MILLIS,false)); }
+      required group ids { required fixed_len_byte_array(16) id (UUID); required int64 big (INTEGER(64,false)); required float nan; }
+    }";
+    let file = write(
+        schema,
+        &[&|group| {
+            let fixed = |bytes: &[u8]| FixedLenByteArray::from(ByteArray::from(bytes.to_vec()));
+            put::<ByteArrayType>(group, &text(&["x", "y"]), Some(&[1, 1]), Some(&[0, 1]));
+            put::<Int32Type>(group, &[7], Some(&[2, 1]), Some(&[0, 1]));
+            put::<Int32Type>(group, &[1, 2], Some(&[1, 1]), Some(&[0, 1]));
+            put::<FixedLenByteArrayType>(group, &[fixed(&[0xff, 0xf6])], None, None);
+            put::<Int64Type>(group, &[1_500_000_000], None, None);
+            put::<Int96Type>(group, &[Int96::from(vec![0, 0, 2_440_589])], None, None);
+            put::<Int32Type>(group, &[1_000], None, None);
+            put::<FixedLenByteArrayType>(group, &[fixed(&[1; 16])], None, None);
+            put::<Int64Type>(group, &[-1], None, None);
+            put::<FloatType>(group, &[f32::NAN], None, None);
+        }],
+    );
+    let row: Value = serde_json::from_str(
+        r#"{"drivers": [{"id": "x", "rounds": 7}, {"id": "y", "rounds": null}], "pairs": [{"a": 1}, {"a": 2}], "price": {"value": -1.0},
+            "when": {"nanos": "1970-01-01T00:00:01.5Z", "old": "1970-01-02T00:00:00", "clock": "00:00:01"},
+            "ids": {"id": "01010101-0101-0101-0101-010101010101", "big": 18446744073709551615, "nan": "NaN"}}"#,
+    )
+    .expect("JSON");
+    assert_eq!(read(&file, any()).values(), [row]);
 }
 
 #[test]
