@@ -62,16 +62,17 @@ pub struct Flat {
     pub width: usize,
     /// The line that each row begins on.
     pub lines: Vec<u64>,
-    /// All cells, one after the other, each with a byte behind it that belongs to none: a row without quotes is copied as it
-    /// stands, delimiters and all.
+    /// The text of all cells, with what stands between them where a row could be copied as it is.
     pub(crate) text: String,
-    /// Where each cell ends in `text`; `width` entries a row. The highest bit ([`Flat::NULL`]) marks a cell that is null.
-    pub(crate) ends: Vec<u32>,
+    /// Where each cell begins and ends in `text`; `width` entries a row. [`Flat::NULL`] stands for a null (as against an empty)
+    /// cell.
+    pub(crate) spans: Vec<(u32, u32)>,
+    /// The length of `text` when the last row ended.
+    settled: usize,
 }
 
 impl Flat {
-    /// The bit of `ends` that marks a null (as against an empty) cell.
-    pub(crate) const NULL: u32 = 1 << 31;
+    pub(crate) const NULL: (u32, u32) = (u32::MAX, u32::MAX);
 
     /// No rows of so many cells.
     pub fn new(width: usize) -> Self {
@@ -98,22 +99,22 @@ impl Flat {
     #[inline]
     pub fn cell(&self, row: usize, column: usize) -> Option<&str> {
         debug_assert!(column < self.width, "a column beyond the width");
-        let at = row * self.width + column;
-        let end = self.ends[at];
-        if end & Self::NULL != 0 {
-            return None;
+        match self.spans[row * self.width + column] {
+            Self::NULL => None,
+            (start, end) => Some(&self.text[start as usize..end as usize]),
         }
-        let start = match at {
-            0 => 0,
-            _ => (self.ends[at - 1] & !Self::NULL) + 1,
-        };
-        Some(&self.text[start as usize..end as usize])
     }
 
     /// Appends a cell to the row that is being made.
     pub fn push(&mut self, cell: Option<&str>) {
-        self.text.push_str(cell.unwrap_or_default());
-        self.end_cell(if cell.is_none() { Self::NULL } else { 0 });
+        let start = self.text.len();
+        match cell {
+            Some(text) => {
+                self.text.push_str(text);
+                self.end_cell(start);
+            }
+            None => self.spans.push(Self::NULL),
+        }
     }
 
     /// Ends a row: the last `width` cells.
@@ -122,26 +123,20 @@ impl Flat {
     /// If as many cells have not been pushed.
     pub fn end_row(&mut self, line: u64) {
         self.lines.push(line);
-        assert_eq!(
-            self.ends.len(),
-            self.lines.len() * self.width,
-            "a row of another width"
-        );
+        self.settled = self.text.len();
+        let cells = self.lines.len() * self.width;
+        assert_eq!(self.spans.len(), cells, "a row of another width");
     }
 
-    /// Ends the cell whose text has been appended; `null` is zero or [`Flat::NULL`].
-    #[inline]
-    pub(crate) fn end_cell(&mut self, null: u32) {
-        self.ends.push(self.text.len() as u32 | null);
-        self.text.push('\n');
+    /// Ends the cell whose text has been appended from `start` on.
+    pub(crate) fn end_cell(&mut self, start: usize) {
+        self.spans.push((start as u32, self.text.len() as u32));
     }
 
     /// Takes back the cells of a row that has not ended.
     pub(crate) fn drop_cells(&mut self) {
-        self.ends.truncate(self.lines.len() * self.width);
-        let end = self.ends.last();
-        self.text
-            .truncate(end.map_or(0, |end| (end & !Self::NULL) as usize + 1));
+        self.spans.truncate(self.lines.len() * self.width);
+        self.text.truncate(self.settled);
     }
 }
 

@@ -29,7 +29,7 @@ fn ours(text: &str, growing: bool) -> Option<Vec<Vec<String>>> {
             }
             match dialect.record(&text[at..seen], ended, &mut flat) {
                 Found::Record(extent) => {
-                    flat.width = flat.ends.len();
+                    flat.width = flat.spans.len();
                     records.push(
                         (0..flat.width)
                             .map(|cell| flat.cell(0, cell).unwrap_or_default().to_owned())
@@ -40,7 +40,10 @@ fn ours(text: &str, growing: bool) -> Option<Vec<Vec<String>>> {
                 Found::Nothing(extent) => break extent,
                 Found::More => {
                     assert!(!ended, "more was asked for at the end of {text:?}");
-                    assert!(flat.text.is_empty() && flat.ends.is_empty(), "V2: {text:?}");
+                    assert!(
+                        flat.text.is_empty() && flat.spans.is_empty(),
+                        "V2: {text:?}"
+                    );
                     seen += 1;
                 }
                 Found::Stray(_) | Found::Unclosed(_) => return None,

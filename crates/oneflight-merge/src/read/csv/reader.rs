@@ -106,9 +106,9 @@ impl Reading for Reader {
             let Some((extent, stray)) = self.record(&mut flat)? else {
                 break;
             };
-            let cells = flat.ends.len() - flat.lines.len() * self.width;
+            let cells = flat.spans.len() - flat.lines.len() * self.width;
             if cells == self.width && !stray {
-                flat.lines.push(self.line);
+                flat.end_row(self.line);
             } else {
                 bad_bytes += extent.bytes;
                 bad.push(self.bad(extent, cells, stray));
@@ -202,7 +202,7 @@ impl Reader {
                 format!("the file is empty; a header{wanted} was expected"),
             ));
         };
-        flat.width = flat.ends.len();
+        flat.width = flat.spans.len();
         let columns: Vec<String> = (0..flat.width)
             .map(|at| flat.cell(0, at).unwrap_or_default().trim().to_owned())
             .collect();
@@ -228,7 +228,7 @@ impl Reader {
         let Some(_) = self.record(&mut flat)? else {
             return Ok(());
         };
-        if width > 1 && flat.ends.len() == 1 {
+        if width > 1 && flat.spans.len() == 1 {
             flat.width = 1;
             let cell = flat.cell(0, 0).unwrap_or_default().to_owned();
             let shown = shortened(&cell);

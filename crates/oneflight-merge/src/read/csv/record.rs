@@ -3,8 +3,8 @@
 //!   start ──quote──▶ quoted ──quote──▶ closed ──delimiter│line end──▶ …
 //!     └──────────────▶ bare ───────────────────────delimiter│line end──▶ …
 //!
-//! V1. Cells go straight to the flat buffers of the chunk: nothing is allocated for a cell or a record, and a record without
-//!     quotes is one copy.
+//! V1. A record is copied to the chunk as it stands, delimiters and all, but for what quoting and escaping added inside cells;
+//!     cells are spans of that copy. Nothing is allocated for a cell or a record.
 //! V2. A record whose end is not in sight leaves the buffers as they were; the caller looks again with more text.
 //! V3. `\n`, `\r\n` and `\r` end a line alike, and lines inside quotes are counted.
 //! V4. The escape character is taken away where it protects something: a quote, a delimiter, the end of a line, itself.
@@ -97,46 +97,55 @@ impl Dialect {
                 })
             });
         }
-        if let Some(extent) = self.plain(text, ended, flat) {
-            return Found::Record(extent);
-        }
-        let (text_before, ends_before) = (flat.text.len(), flat.ends.len());
-        let found = Cells {
+        let first_break = match self.plain(text, ended, flat) {
+            Ok(extent) => return Found::Record(extent),
+            Err(first_break) => first_break,
+        };
+        let (text_before, spans_before) = (flat.text.len(), flat.spans.len());
+        let cells = Cells {
             dialect: self,
             text,
             bytes,
             ended,
+            first_break,
             at: 0,
+            copied: 0,
             lines: 0,
             stray: false,
-        }
-        .parse(flat);
+        };
+        let found = cells.parse(flat);
         if matches!(found, Found::More | Found::Unclosed(_)) {
             flat.text.truncate(text_before);
-            flat.ends.truncate(ends_before);
+            flat.spans.truncate(spans_before);
         }
         found
     }
 
-    /// A record without quotes and escapes, in one copy; none if it is not so plain, or its end is not in sight.
-    fn plain(&self, text: &str, ended: bool, flat: &mut Flat) -> Option<Extent> {
+    /// A record without quotes and escapes. If it is not so plain, or its end is not in sight, the error is the index of the
+    /// first end of a line.
+    fn plain(&self, text: &str, ended: bool, flat: &mut Flat) -> Result<Extent, usize> {
         let bytes = text.as_bytes();
-        let line = memchr2(b'\n', b'\r', bytes)?;
+        let line = memchr2(b'\n', b'\r', bytes).ok_or(bytes.len())?;
         let intricate = match (self.quote, self.escape) {
             (Some(quote), Some(escape)) => memchr2(quote, escape, &bytes[..line]).is_some(),
             (Some(one), None) | (None, Some(one)) => memchr(one, &bytes[..line]).is_some(),
             (None, None) => false,
         };
         if intricate {
-            return None;
+            return Err(line);
         }
-        let end = line_end(bytes, line, ended)?;
-        let base = flat.text.len();
+        let end = line_end(bytes, line, ended).ok_or(line)?;
+        let base = flat.text.len() as u32;
         flat.text.push_str(&text[..line]);
-        let delimiters = memchr_iter(self.delimiter, &bytes[..line]);
-        flat.ends.extend(delimiters.map(|at| (base + at) as u32));
-        flat.end_cell(0);
-        Some(Extent {
+        let mut start = base;
+        flat.spans
+            .extend(memchr_iter(self.delimiter, &bytes[..line]).map(|at| {
+                let span = (start, base + at as u32);
+                start = span.1 + 1;
+                span
+            }));
+        flat.end_cell(start as usize);
+        Ok(Extent {
             bytes: end,
             lines: 1,
         })
@@ -164,7 +173,11 @@ struct Cells<'a> {
     text: &'a str,
     bytes: &'a [u8],
     ended: bool,
+    /// No line ends before this index.
+    first_break: usize,
     at: usize,
+    /// How far the record has been copied, or left out.
+    copied: usize,
     lines: u64,
     stray: bool,
 }
@@ -184,52 +197,67 @@ impl Cells<'_> {
                 Some(&byte) if Some(byte) == self.dialect.quote => self.quoted(flat),
                 _ => self.bare(flat),
             };
-            if let End::Stop(found) = end {
-                return found;
-            }
-            flat.end_cell(0);
-            if let End::Line = end {
-                let extent = Extent {
-                    bytes: self.at,
-                    lines: self.lines,
-                };
-                return if self.stray {
-                    Found::Stray(extent)
-                } else {
-                    Found::Record(extent)
-                };
+            match end {
+                End::Delimiter => {}
+                End::Stop(found) => return found,
+                End::Line => {
+                    self.leave_out(0, flat);
+                    let extent = Extent {
+                        bytes: self.at,
+                        lines: self.lines,
+                    };
+                    return if self.stray {
+                        Found::Stray(extent)
+                    } else {
+                        Found::Record(extent)
+                    };
+                }
             }
         }
     }
 
+    /// Copies what stands before this place, and leaves out `count` bytes.
+    fn leave_out(&mut self, count: usize, flat: &mut Flat) {
+        flat.text.push_str(&self.text[self.copied..self.at]);
+        self.at += count;
+        self.copied = self.at;
+    }
+
+    /// Where this place will be in the copy.
+    fn place(&self, flat: &Flat) -> u32 {
+        (flat.text.len() + self.at - self.copied) as u32
+    }
+
+    /// Moves on, and counts the lines that end on the way.
+    fn pass(&mut self, to: usize) {
+        if to > self.first_break {
+            self.lines += line_ends(&self.bytes[self.at..to]);
+        }
+        self.at = to;
+    }
+
     fn bare(&mut self, flat: &mut Flat) -> End {
-        let mut start = self.at;
+        let start = self.place(flat);
         loop {
-            while self.at < self.bytes.len()
-                && !self.dialect.special[usize::from(self.bytes[self.at])]
-            {
-                self.at += 1;
+            let special = &self.dialect.special;
+            let rest = &self.bytes[self.at..];
+            let length = rest.iter().position(|&byte| special[usize::from(byte)]);
+            self.at += length.unwrap_or(rest.len());
+            let escaped = self.dialect.escape.is_some()
+                && self.bytes.get(self.at) == self.dialect.escape.as_ref();
+            if !escaped {
+                flat.spans.push((start, self.place(flat)));
+                return self.end();
             }
-            if self
-                .bytes
-                .get(self.at)
-                .is_some_and(|byte| Some(*byte) == self.dialect.escape)
-            {
-                match self.protected() {
-                    None if !self.ended => return End::Stop(Found::More),
-                    // The escape stands for itself.
-                    None | Some(0) => self.at += 1,
-                    Some(length) => {
-                        flat.text.push_str(&self.text[start..self.at]);
-                        start = self.at + 1;
-                        self.lines += line_ends(&self.bytes[start..start + length]);
-                        self.at = start + length;
-                    }
+            match self.protected() {
+                None if !self.ended => return End::Stop(Found::More),
+                // The escape stands for itself.
+                None | Some(0) => self.at += 1,
+                Some(length) => {
+                    self.leave_out(1, flat);
+                    self.pass(self.at + length);
                 }
-                continue;
             }
-            flat.text.push_str(&self.text[start..self.at]);
-            return self.end();
         }
     }
 
@@ -250,9 +278,9 @@ impl Cells<'_> {
         let quote = self.bytes[self.at];
         let opened = self.lines;
         self.at += 1;
+        let start = self.place(flat);
         loop {
-            let start = self.at;
-            let inside = &self.bytes[start..];
+            let inside = &self.bytes[self.at..];
             let stop = match self.dialect.escape {
                 Some(escape) => memchr2(quote, escape, inside),
                 None => memchr(quote, inside),
@@ -260,33 +288,28 @@ impl Cells<'_> {
             let Some(length) = stop else {
                 return self.open_end(opened);
             };
-            let stop = start + length;
-            flat.text.push_str(&self.text[start..stop]);
-            self.lines += line_ends(&self.bytes[start..stop]);
-            self.at = stop;
-            if self.bytes[stop] != quote {
+            self.pass(self.at + length);
+            if self.bytes[self.at] != quote {
                 match self.protected() {
                     None => return self.open_end(opened),
-                    Some(0) => {
-                        flat.text.push_str(&self.text[stop..=stop]);
-                        self.at = stop + 1;
-                    }
+                    Some(0) => self.at += 1,
                     Some(length) => {
-                        self.at = stop + 1 + length;
-                        self.lines += line_ends(&self.bytes[stop + 1..self.at]);
-                        flat.text.push_str(&self.text[stop + 1..self.at]);
+                        self.leave_out(1, flat);
+                        self.pass(self.at + length);
                     }
                 }
                 continue;
             }
-            match self.bytes.get(stop + 1) {
+            match self.bytes.get(self.at + 1) {
+                // Of two quotes one is meant.
                 Some(&next) if next == quote => {
-                    flat.text.push_str(&self.text[stop..=stop]);
-                    self.at = stop + 2;
+                    self.at += 1;
+                    self.leave_out(1, flat);
                 }
                 None if !self.ended => return End::Stop(Found::More),
                 _ => {
-                    self.at = stop + 1;
+                    flat.spans.push((start, self.place(flat)));
+                    self.at += 1;
                     return self.closed();
                 }
             }

@@ -113,7 +113,7 @@ impl Portions for Rows {
                     .filter(|fine| !fine)
                     .count();
                 if wrong == 0 {
-                    flat.lines.push(self.row);
+                    flat.end_row(self.row);
                 } else {
                     bad.push(
                         self.columns
@@ -193,9 +193,10 @@ impl Column {
     /// Appends the cell of a row of the batch; cells are asked for in order. False if the value has no text (C2).
     fn cell(&mut self, row: usize, flat: &mut Flat) -> bool {
         if self.optional && self.levels[row] == 0 {
-            flat.end_cell(Flat::NULL);
+            flat.push(None);
             return true;
         }
+        let start = flat.text.len();
         let (at, meaning, out) = (self.at, self.meaning, &mut flat.text);
         self.at += 1;
         let values = &self.values;
@@ -218,7 +219,7 @@ impl Column {
                 fine = render::bytes(values.fixed[at].data(), meaning, out)
             }
         }
-        flat.end_cell(0);
+        flat.end_cell(start);
         fine
     }
 

@@ -10,7 +10,6 @@ const BLOCK: usize = 1 << 18;
 /// Reads `text` behind so much padding that the first block ends after each of its bytes in turn.
 fn cut_everywhere(text: &str, padding: u8, format: &Format, expect: impl Fn(&Seen, u64)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut cuts = 0;
     for cut in 1..=text.len() {
         let before = BLOCK - cut;
         let bytes = [vec![padding; before].as_slice(), text.as_bytes()].concat();
@@ -19,9 +18,7 @@ fn cut_everywhere(text: &str, padding: u8, format: &Format, expect: impl Fn(&See
             read::open(&source("file", format.clone()), folder.path()).expect("the file is fine");
         let seen = all(inputs, Limits::default()).expect("the file is fine");
         expect(&seen, if padding == b'\n' { before as u64 } else { 0 });
-        cuts += 1;
     }
-    assert_eq!(cuts, text.len(), "a cut for each byte");
 }
 
 #[test]
