@@ -64,15 +64,25 @@ impl Texts {
         }
         let plain = plain(shown);
         if plain.chars().count() >= 3 {
-            self.texts.push(Text { scope, shown: shown.into(), plain: plain.into() });
+            self.texts.push(Text {
+                scope,
+                shown: shown.into(),
+                plain: plain.into(),
+            });
         }
     }
 
     /// Finds the pairs.
     pub(super) fn pairs(mut self) -> Found {
         // In the order of the texts, so that the same table always gives the same report.
-        self.texts.sort_unstable_by(|a, b| (&a.plain, &a.shown, a.scope).cmp(&(&b.plain, &b.shown, b.scope)));
-        let mut finder = Finder { texts: &self.texts, seen: HashSet::new(), pairs: Vec::new() };
+        self.texts.sort_unstable_by(|a, b| {
+            (&a.plain, &a.shown, a.scope).cmp(&(&b.plain, &b.shown, b.scope))
+        });
+        let mut finder = Finder {
+            texts: &self.texts,
+            seen: HashSet::new(),
+            pairs: Vec::new(),
+        };
         finder.same(Why::Accents, |text| text.plain.to_string());
         finder.same(Why::Words, |text| {
             let mut words: Vec<&str> = text.plain.split(' ').collect();
@@ -89,7 +99,11 @@ impl Texts {
             other: self.texts[b as usize].shown.to_string(),
             why,
         });
-        Found { count, pairs: pairs.collect(), cut: self.cut }
+        Found {
+            count,
+            pairs: pairs.collect(),
+            cut: self.cut,
+        }
     }
 }
 
@@ -103,7 +117,10 @@ impl Finder<'_> {
     /// Texts that have the same form.
     fn same(&mut self, why: Why, form: impl Fn(&Text) -> String) {
         let texts = self.texts;
-        let forms = (0u32..).zip(texts).map(|(at, text)| (hash(text.scope, &form(text)), at)).collect();
+        let forms = (0u32..)
+            .zip(texts)
+            .map(|(at, text)| (hash(text.scope, &form(text)), at))
+            .collect();
         for group in grouped(forms) {
             for pair in group.windows(2) {
                 self.add(why, pair[0], pair[1]);
@@ -155,8 +172,12 @@ impl Finder<'_> {
 /// The groups of at least two that have one hash, in the order of the texts within each.
 fn grouped(mut forms: Vec<(u64, u32)>) -> Vec<Vec<u32>> {
     forms.sort_unstable();
-    let groups = forms.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1);
-    groups.map(|group| group.iter().map(|form| form.1).collect()).collect()
+    let groups = forms
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter(|group| group.len() > 1);
+    groups
+        .map(|group| group.iter().map(|form| form.1).collect())
+        .collect()
 }
 
 fn hash(scope: u64, form: &str) -> u64 {
@@ -165,7 +186,12 @@ fn hash(scope: u64, form: &str) -> u64 {
 
 /// True if two texts differ by a letter within a word that is long enough, and not in a number (L2).
 fn is_slip(a: &str, b: &str) -> bool {
-    if a == b || !a.chars().filter(|c| c.is_numeric()).eq(b.chars().filter(|c| c.is_numeric())) {
+    if a == b
+        || !a
+            .chars()
+            .filter(|c| c.is_numeric())
+            .eq(b.chars().filter(|c| c.is_numeric()))
+    {
         return false;
     }
     if strsim::osa_distance(a, b) > 2 {
@@ -174,7 +200,11 @@ fn is_slip(a: &str, b: &str) -> bool {
     let (one, other): (Vec<&str>, Vec<&str>) = (a.split(' ').collect(), b.split(' ').collect());
     // Otherwise it is a space that is missing.
     let differ = one.len() == other.len();
-    !differ || one.iter().zip(&other).all(|(a, b)| a == b || a.chars().count().max(b.chars().count()) >= SHORTEST_WORD)
+    !differ
+        || one
+            .iter()
+            .zip(&other)
+            .all(|(a, b)| a == b || a.chars().count().max(b.chars().count()) >= SHORTEST_WORD)
 }
 
 /// Small letters and digits, without accents, in words.
@@ -190,7 +220,8 @@ fn plain(text: &str) -> String {
             'ł' => out.push('l'),
             'đ' | 'ð' => out.push('d'),
             'ı' => out.push('i'),
-            c if unicode_normalization::char::is_combining_mark(c) || matches!(c, '\'' | '’' | '.') => {}
+            c if unicode_normalization::char::is_combining_mark(c)
+                || matches!(c, '\'' | '’' | '.') => {}
             c if c.is_alphanumeric() => out.push(c),
             _ if out.ends_with(' ') || out.is_empty() => {}
             _ => out.push(' '),
@@ -209,7 +240,11 @@ mod tests {
         for text in texts {
             all.add(0, text);
         }
-        all.pairs().pairs.into_iter().map(|pair| (pair.one, pair.other, pair.why)).collect()
+        all.pairs()
+            .pairs
+            .into_iter()
+            .map(|pair| (pair.one, pair.other, pair.why))
+            .collect()
     }
 
     #[test]
@@ -244,7 +279,10 @@ mod tests {
             assert_eq!(pairs(&two), [], "{two:?}");
         }
         let alphabet: Vec<String> = ('a'..='z').map(|c| format!("Section {c}{c}{c}x")).collect();
-        assert_eq!(pairs(&alphabet.iter().map(String::as_str).collect::<Vec<_>>()), []);
+        assert_eq!(
+            pairs(&alphabet.iter().map(String::as_str).collect::<Vec<_>>()),
+            []
+        );
     }
 
     #[test]
@@ -260,13 +298,23 @@ mod tests {
         let mut all = Texts::default();
         for n in 0..100_000_u64 {
             // Far apart from each other: each digit of the number becomes a syllable.
-            let syllables = ["bab", "cec", "did", "fof", "gug", "kyk", "lol", "mim", "nun", "pep"];
-            let word: String = n.to_string().bytes().map(|digit| syllables[usize::from(digit - b'0')]).collect();
+            let syllables = [
+                "bab", "cec", "did", "fof", "gug", "kyk", "lol", "mim", "nun", "pep",
+            ];
+            let word: String = n
+                .to_string()
+                .bytes()
+                .map(|digit| syllables[usize::from(digit - b'0')])
+                .collect();
             all.add(0, &format!("{word} football club"));
         }
         all.add(0, "Liverpool");
         all.add(0, "Liverpol");
         let found = all.pairs();
-        assert!(found.pairs.iter().any(|pair| pair.one == "Liverpol"), "{:?}", found.pairs);
+        assert!(
+            found.pairs.iter().any(|pair| pair.one == "Liverpol"),
+            "{:?}",
+            found.pairs
+        );
     }
 }

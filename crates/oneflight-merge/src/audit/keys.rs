@@ -24,32 +24,71 @@ const PAGE: usize = 20_000;
 const MAX_KEYS: usize = 4_000_000;
 
 /// Folds the keys of one table anew.
-pub(super) async fn table(database: &Database, plan: &TablePlan, audit: &mut TableAudit) -> Result<(), Error> {
-    let parts: Vec<Part<'_>> = plan.columns.iter().filter(|column| column.key).filter_map(|column| Part::new(plan, column)).collect();
+pub(super) async fn table(
+    database: &Database,
+    plan: &TablePlan,
+    audit: &mut TableAudit,
+) -> Result<(), Error> {
+    let parts: Vec<Part<'_>> = plan
+        .columns
+        .iter()
+        .filter(|column| column.key)
+        .filter_map(|column| Part::new(plan, column))
+        .collect();
     let folded = parts.iter().any(|part| part.fold.is_some());
-    let alike = plan.key == KeyPlan::Columns && plan.sql.id.is_some() && parts.iter().any(|part| part.text.kind == Kind::Text);
+    let alike = plan.key == KeyPlan::Columns
+        && plan.sql.id.is_some()
+        && parts.iter().any(|part| part.text.kind == Kind::Text);
     if !folded && !alike {
         return Ok(());
     }
-    let keys = Keys { plan, parts, suffixed: suffixed(plan) };
-    let mut first = First { stale: Stale::default(), seen: HashMap::new(), texts: Texts::default(), full: false };
+    let keys = Keys {
+        plan,
+        parts,
+        suffixed: suffixed(plan),
+    };
+    let mut first = First {
+        stale: Stale::default(),
+        seen: HashMap::new(),
+        texts: Texts::default(),
+        full: false,
+    };
     let all = plan.key == KeyPlan::Digest;
-    keys.each(database, |row| first.row(&keys, row, all, alike)).await?;
-    let First { stale, seen, texts, full } = first;
+    keys.each(database, |row| first.row(&keys, row, all, alike))
+        .await?;
+    let First {
+        stale,
+        seen,
+        texts,
+        full,
+    } = first;
     // With digests every key has been counted; otherwise only the stale ones, and any row may have the same key.
     let wanted = seen.into_iter().filter(|(_, rows)| !all || *rows > 1);
-    let mut groups: HashMap<u128, Group> = wanted.map(|(hash, _)| (hash, Group::default())).collect();
+    let mut groups: HashMap<u128, Group> =
+        wanted.map(|(hash, _)| (hash, Group::default())).collect();
     if !groups.is_empty() {
-        let gather = |row: &Row| groups.get_mut(&keys.hash(row)).into_iter().for_each(|group| group.add(&keys, row));
+        let gather = |row: &Row| {
+            groups
+                .get_mut(&keys.hash(row))
+                .into_iter()
+                .for_each(|group| group.add(&keys, row))
+        };
         keys.each(database, gather).await?;
     }
-    let column = keys.parts.iter().filter(|part| part.fold.is_some()).map(|part| part.text.name.as_str()).collect::<Vec<_>>();
+    let column = keys
+        .parts
+        .iter()
+        .filter(|part| part.fold.is_some())
+        .map(|part| part.text.name.as_str())
+        .collect::<Vec<_>>();
     stale.report(column.join(", "), audit);
     if folded {
         report_groups(groups, column.join(", "), audit);
     }
     if full {
-        audit.notes.push(format!("more than {MAX_KEYS} keys: not all were compared under the fold"));
+        audit.notes.push(format!(
+            "more than {MAX_KEYS} keys: not all were compared under the fold"
+        ));
     }
     hint(texts, &keys, audit);
     Ok(())
@@ -57,7 +96,10 @@ pub(super) async fn table(database: &Database, plan: &TablePlan, audit: &mut Tab
 
 /// True if the last text of a key may have got `~external id` at its end, to keep two entities of one source apart.
 fn suffixed(plan: &TablePlan) -> bool {
-    plan.sql.crosswalk.as_ref().is_some_and(|crosswalk| crosswalk.same_source == SameSource::Split)
+    plan.sql
+        .crosswalk
+        .as_ref()
+        .is_some_and(|crosswalk| crosswalk.same_source == SameSource::Split)
 }
 
 /// A part of a key.
@@ -71,13 +113,30 @@ struct Part<'p> {
 
 impl<'p> Part<'p> {
     fn new(plan: &'p TablePlan, column: &'p ColumnPlan) -> Option<Self> {
-        let attribute = |slot: usize| plan.sql.attributes.get(slot).map(|attribute| &attribute.column);
+        let attribute = |slot: usize| {
+            plan.sql
+                .attributes
+                .get(slot)
+                .map(|attribute| &attribute.column)
+        };
         match column.slot {
-            Slot::Key(slot) => Some(Self { text: plan.sql.key.get(slot)?, stored: None, fold: None }),
-            Slot::Attribute(slot) => Some(Self { text: attribute(slot)?, stored: None, fold: None }),
+            Slot::Key(slot) => Some(Self {
+                text: plan.sql.key.get(slot)?,
+                stored: None,
+                fold: None,
+            }),
+            Slot::Attribute(slot) => Some(Self {
+                text: attribute(slot)?,
+                stored: None,
+                fold: None,
+            }),
             Slot::Folded { key, shown } => {
                 let stored = key.and_then(|slot| plan.sql.key.get(slot));
-                Some(Self { text: attribute(shown)?, stored, fold: Some(column.fold.unwrap_or(Fold::EXACT)) })
+                Some(Self {
+                    text: attribute(shown)?,
+                    stored,
+                    fold: Some(column.fold.unwrap_or(Fold::EXACT)),
+                })
             }
         }
     }
@@ -96,25 +155,48 @@ impl Keys<'_> {
         let table = &self.plan.sql;
         let from = database.table(&table.name);
         let id = table.id.as_deref();
-        let cells = self.parts.iter().flat_map(|part| [database.text("t", part.text), database.text("t", part.stored.unwrap_or(part.text))]);
-        let columns = cells.chain(id.map(|id| database.id_text("t", id))).collect::<Vec<_>>();
+        let cells = self.parts.iter().flat_map(|part| {
+            [
+                database.text("t", part.text),
+                database.text("t", part.stored.unwrap_or(part.text)),
+            ]
+        });
+        let columns = cells
+            .chain(id.map(|id| database.id_text("t", id)))
+            .collect::<Vec<_>>();
         let (list, width) = (columns.join(", "), columns.len());
         let order = match id {
             Some(id) => format!("t.{}", database.name(id)),
-            None => table.key.iter().map(|column| format!("t.{}", database.name(&column.name))).collect::<Vec<_>>().join(", "),
+            None => table
+                .key
+                .iter()
+                .map(|column| format!("t.{}", database.name(&column.name)))
+                .collect::<Vec<_>>()
+                .join(", "),
         };
         let (mut after, mut offset) = (None::<Box<str>>, 0);
         loop {
             // Ids are integers: they need no quotes, and what is no integer never came from an id column.
             let page = match (&after, id) {
-                (Some(last), Some(_)) => format!("WHERE {order} > {last} ORDER BY {order} LIMIT {PAGE}"),
+                (Some(last), Some(_)) => {
+                    format!("WHERE {order} > {last} ORDER BY {order} LIMIT {PAGE}")
+                }
                 (None, Some(_)) => format!("ORDER BY {order} LIMIT {PAGE}"),
                 (_, None) => format!("ORDER BY {order} LIMIT {PAGE} OFFSET {offset}"),
             };
-            let rows = database.texts(&table.name, format!("SELECT {list} FROM {from} AS t {page}"), width).await?;
+            let rows = database
+                .texts(
+                    &table.name,
+                    format!("SELECT {list} FROM {from} AS t {page}"),
+                    width,
+                )
+                .await?;
             rows.iter().for_each(&mut with);
             offset += rows.len();
-            after = rows.last().and_then(|row| row.last().cloned().flatten()).filter(|last| last.parse::<i64>().is_ok());
+            after = rows
+                .last()
+                .and_then(|row| row.last().cloned().flatten())
+                .filter(|last| last.parse::<i64>().is_ok());
             if rows.len() < PAGE || (id.is_some() && after.is_none()) {
                 return Ok(());
             }
@@ -122,22 +204,31 @@ impl Keys<'_> {
     }
 
     /// The parts of the key, folded anew; a suffix that keeps two entities apart belongs to the key.
-    fn folded<'r>(&'r self, row: &'r Row) -> impl Iterator<Item = Option<std::borrow::Cow<'r, str>>> {
-        self.parts.iter().zip(row.chunks_exact(2)).map(|(part, cells)| {
-            let text = cells[0].as_deref()?;
-            let folded = match part.fold {
-                Some(fold) => fold.apply(text),
-                None => text.into(),
-            };
-            match cells[1].as_deref() {
-                Some(stored) if self.is_split(&folded, stored) => Some(stored.into()),
-                _ => Some(folded),
-            }
-        })
+    fn folded<'r>(
+        &'r self,
+        row: &'r Row,
+    ) -> impl Iterator<Item = Option<std::borrow::Cow<'r, str>>> {
+        self.parts
+            .iter()
+            .zip(row.chunks_exact(2))
+            .map(|(part, cells)| {
+                let text = cells[0].as_deref()?;
+                let folded = match part.fold {
+                    Some(fold) => fold.apply(text),
+                    None => text.into(),
+                };
+                match cells[1].as_deref() {
+                    Some(stored) if self.is_split(&folded, stored) => Some(stored.into()),
+                    _ => Some(folded),
+                }
+            })
     }
 
     fn is_split(&self, folded: &str, stored: &str) -> bool {
-        self.suffixed && stored.strip_prefix(folded).is_some_and(|rest| rest.starts_with('~'))
+        self.suffixed
+            && stored
+                .strip_prefix(folded)
+                .is_some_and(|rest| rest.starts_with('~'))
     }
 
     fn hash(&self, row: &Row) -> u128 {
@@ -149,19 +240,33 @@ impl Keys<'_> {
             digest.update(part.as_deref().unwrap_or_default().as_bytes());
         }
         let bytes: [u8; 32] = digest.finalize().into();
-        bytes.iter().take(16).fold(0, |hash, byte| hash << 8 | u128::from(*byte))
+        bytes
+            .iter()
+            .take(16)
+            .fold(0, |hash, byte| hash << 8 | u128::from(*byte))
     }
 
     /// True if a stored key is not the fold of its text.
     fn is_stale(&self, row: &Row) -> bool {
-        self.parts.iter().zip(row.chunks_exact(2)).zip(self.folded(row)).any(|((part, cells), folded)| {
-            part.stored.is_some() && (cells[0].is_some() || cells[1].is_some()) && folded.as_deref() != cells[1].as_deref()
-        })
+        self.parts
+            .iter()
+            .zip(row.chunks_exact(2))
+            .zip(self.folded(row))
+            .any(|((part, cells), folded)| {
+                part.stored.is_some()
+                    && (cells[0].is_some() || cells[1].is_some())
+                    && folded.as_deref() != cells[1].as_deref()
+            })
     }
 
     /// A row for people: its texts, and its id.
     fn show(&self, row: &Row) -> String {
-        let texts = row.chunks_exact(2).take(self.parts.len()).map(|cells| shown(cells[0].as_deref())).collect::<Vec<_>>().join(", ");
+        let texts = row
+            .chunks_exact(2)
+            .take(self.parts.len())
+            .map(|cells| shown(cells[0].as_deref()))
+            .collect::<Vec<_>>()
+            .join(", ");
         match (&self.plan.sql.id, row.last()) {
             (Some(id), Some(Some(value))) => format!("{texts} ({id} {value})"),
             _ => texts,
@@ -202,11 +307,22 @@ impl First {
     }
 
     fn compare(&mut self, keys: &Keys<'_>, row: &Row) {
-        let cells: Vec<Option<&str>> = row.chunks_exact(2).take(keys.parts.len()).map(|cells| cells[0].as_deref()).collect();
+        let cells: Vec<Option<&str>> = row
+            .chunks_exact(2)
+            .take(keys.parts.len())
+            .map(|cells| cells[0].as_deref())
+            .collect();
         for (at, part) in keys.parts.iter().enumerate() {
             if let (Kind::Text, Some(text)) = (part.text.kind, cells[at]) {
-                let others = cells.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, cell)| cell);
-                self.texts.add(FixedState::default().hash_one((at, others.collect::<Vec<_>>())), text);
+                let others = cells
+                    .iter()
+                    .enumerate()
+                    .filter(|(other, _)| *other != at)
+                    .map(|(_, cell)| cell);
+                self.texts.add(
+                    FixedState::default().hash_one((at, others.collect::<Vec<_>>())),
+                    text,
+                );
             }
         }
     }
@@ -223,15 +339,27 @@ impl Stale {
     fn add(&mut self, keys: &Keys<'_>, row: &Row) {
         self.count += 1;
         if self.examples.len() < EXAMPLES {
-            let stored = row.chunks_exact(2).zip(&keys.parts).filter(|(_, part)| part.stored.is_some());
-            let stored = stored.map(|(cells, _)| format!("`{}`", shown(cells[1].as_deref()))).collect::<Vec<_>>().join(", ");
-            self.examples.push(format!("{} is stored as {stored}", keys.show(row)));
+            let stored = row
+                .chunks_exact(2)
+                .zip(&keys.parts)
+                .filter(|(_, part)| part.stored.is_some());
+            let stored = stored
+                .map(|(cells, _)| format!("`{}`", shown(cells[1].as_deref())))
+                .collect::<Vec<_>>()
+                .join(", ");
+            self.examples
+                .push(format!("{} is stored as {stored}", keys.show(row)));
         }
     }
 
     fn report(self, column: String, audit: &mut TableAudit) {
         if self.count > 0 {
-            audit.findings.push(Finding { kind: FindingKind::StaleKey, column, count: self.count, examples: self.examples });
+            audit.findings.push(Finding {
+                kind: FindingKind::StaleKey,
+                column,
+                count: self.count,
+                examples: self.examples,
+            });
         }
     }
 }
@@ -253,21 +381,39 @@ impl Group {
 }
 
 fn report_groups(groups: HashMap<u128, Group>, column: String, audit: &mut TableAudit) {
-    let mut twice: Vec<String> = groups.into_values().filter(|group| group.rows > 1).map(|group| group.examples.join(" = ")).collect();
+    let mut twice: Vec<String> = groups
+        .into_values()
+        .filter(|group| group.rows > 1)
+        .map(|group| group.examples.join(" = "))
+        .collect();
     if twice.is_empty() {
         return;
     }
     let count = twice.len() as u64;
     twice.sort_unstable();
     twice.truncate(EXAMPLES);
-    audit.findings.push(Finding { kind: FindingKind::EqualUnderFold, column, count, examples: twice });
+    audit.findings.push(Finding {
+        kind: FindingKind::EqualUnderFold,
+        column,
+        count,
+        examples: twice,
+    });
 }
 
 fn hint(texts: Texts, keys: &Keys<'_>, audit: &mut TableAudit) {
     let found = texts.pairs();
     if found.count > 0 || found.cut {
-        let names = keys.parts.iter().filter(|part| part.text.kind == Kind::Text).map(|part| part.text.name.as_str());
+        let names = keys
+            .parts
+            .iter()
+            .filter(|part| part.text.kind == Kind::Text)
+            .map(|part| part.text.name.as_str());
         let column = names.collect::<Vec<_>>().join(", ");
-        audit.hints.push(Hint { column, count: found.count, pairs: found.pairs, cut: found.cut });
+        audit.hints.push(Hint {
+            column,
+            count: found.count,
+            pairs: found.pairs,
+            cut: found.cut,
+        });
     }
 }

@@ -23,14 +23,17 @@ impl Database {
     /// Connects.
     pub(super) async fn connect(url: &str) -> Result<Self, Error> {
         let options = driver::Options::default().connections(1).create(false);
-        let driver = driver::connect(url, options).await.map_err(|error| Error::database("cannot reach the database", error))?;
+        let driver = driver::connect(url, options)
+            .await
+            .map_err(|error| Error::database("cannot reach the database", error))?;
         Ok(Self { driver })
     }
 
     /// How many rows a table has.
     pub(super) async fn rows_of(&self, table: &Table) -> Result<u64, Error> {
         let name = self.table(&table.name);
-        self.count(&table.name, format!("SELECT COUNT(*) FROM {name}")).await
+        self.count(&table.name, format!("SELECT COUNT(*) FROM {name}"))
+            .await
     }
 
     /// Asks for one number. `table` is for the message.
@@ -38,23 +41,43 @@ impl Database {
         let rows = self.ask(table, sql, 1, Kind::Int).await?;
         match rows.first().and_then(|row| row.first()) {
             Some(Value::Int(n)) => Ok(u64::try_from(*n).unwrap_or(0)),
-            other => Err(Error::internal(format!("a count of `{table}` came back as {other:?}"))),
+            other => Err(Error::internal(format!(
+                "a count of `{table}` came back as {other:?}"
+            ))),
         }
     }
 
     /// Asks for rows of `width` texts. `table` is for the message.
-    pub(super) async fn texts(&self, table: &str, sql: String, width: usize) -> Result<Vec<Row>, Error> {
+    pub(super) async fn texts(
+        &self,
+        table: &str,
+        sql: String,
+        width: usize,
+    ) -> Result<Vec<Row>, Error> {
         let text = |value: Value| match value {
             Value::Text(text) => Some(text),
             _ => None,
         };
         let rows = self.ask(table, sql, width, Kind::Text).await?;
-        Ok(rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect())
+        Ok(rows
+            .into_iter()
+            .map(|row| row.into_iter().map(text).collect())
+            .collect())
     }
 
-    async fn ask(&self, table: &str, sql: String, width: usize, kind: Kind) -> Result<Vec<Vec<Value>>, Error> {
+    async fn ask(
+        &self,
+        table: &str,
+        sql: String,
+        width: usize,
+        kind: Kind,
+    ) -> Result<Vec<Vec<Value>>, Error> {
         let statement = Statement::new(sql).returns(vec![kind; width]);
-        let rows = self.driver.query(statement).await.map_err(|error| failed(table, error))?;
+        let rows = self
+            .driver
+            .query(statement)
+            .await
+            .map_err(|error| failed(table, error))?;
         Ok(rows.iter().map(<[Value]>::to_vec).collect())
     }
 
@@ -72,13 +95,20 @@ impl Database {
 
     /// The id column of `alias`, as text.
     pub(super) fn id_text(&self, alias: &str, id: &str) -> String {
-        let kind = if self.driver.dialect() == Dialect::MySql { "CHAR" } else { "TEXT" };
+        let kind = if self.driver.dialect() == Dialect::MySql {
+            "CHAR"
+        } else {
+            "TEXT"
+        };
         format!("CAST({alias}.{} AS {kind})", self.name(id))
     }
 
     /// The quoted name of a table.
     pub(super) fn table(&self, name: &str) -> String {
-        name.split('.').map(|part| self.name(part)).collect::<Vec<_>>().join(".")
+        name.split('.')
+            .map(|part| self.name(part))
+            .collect::<Vec<_>>()
+            .join(".")
     }
 
     /// The quoted name of a column.
@@ -93,9 +123,9 @@ impl Database {
 /// A table that is not there is the caller's mistake, all else the database's.
 fn failed(table: &str, error: DriverError) -> Error {
     match error.fault() {
-        Fault::Schema => {
-            Error::usage(format!("the database does not have the table `{table}` as the map describes it ({error}); merge first"))
-        }
+        Fault::Schema => Error::usage(format!(
+            "the database does not have the table `{table}` as the map describes it ({error}); merge first"
+        )),
         _ => Error::database(format!("cannot audit the table `{table}`"), error),
     }
 }

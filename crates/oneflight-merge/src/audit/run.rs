@@ -26,7 +26,11 @@ pub async fn audit(plan: &Plan, url: &str) -> Result<AuditReport, Error> {
     let mut report = AuditReport::default();
     for table in &plan.tables {
         let rows = database.rows_of(&table.sql).await?;
-        let mut audit = TableAudit { name: table.sql.name.clone(), rows, ..TableAudit::default() };
+        let mut audit = TableAudit {
+            name: table.sql.name.clone(),
+            rows,
+            ..TableAudit::default()
+        };
         check::table(&database, table, &mut audit).await?;
         keys::table(&database, table, &mut audit).await?;
         report.tables.push(audit);
@@ -37,11 +41,15 @@ pub async fn audit(plan: &Plan, url: &str) -> Result<AuditReport, Error> {
 
 /// A SQLite file that is not there would be made by opening it, and an empty database has nothing to audit.
 fn is_there(url: &str) -> Result<(), Error> {
-    let Some(path) = url.strip_prefix("sqlite:") else { return Ok(()) };
+    let Some(path) = url.strip_prefix("sqlite:") else {
+        return Ok(());
+    };
     let path = path.strip_prefix("//").unwrap_or(path);
     let path = path.split('?').next().unwrap_or(path);
     if Path::new(path).exists() {
         return Ok(());
     }
-    Err(Error::usage(format!("there is no database `{path}`: nothing has been merged into it yet")))
+    Err(Error::usage(format!(
+        "there is no database `{path}`: nothing has been merged into it yet"
+    )))
 }

@@ -1,4 +1,5 @@
 //! The integration tests of the merge, as one program.
 
+mod audit;
 mod map;
 mod read;
