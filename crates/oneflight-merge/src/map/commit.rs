@@ -38,17 +38,30 @@ struct TableBatch {
 impl Batch {
     pub(crate) fn new(plan: &Plan) -> Self {
         let tables: Vec<TableBatch> = plan.tables.iter().map(TableBatch::new).collect();
-        let refuses = tables.iter().any(|table| table.policies.contains(&Some(Policy::Error)));
-        Self { tables, hasher: RandomState::default(), refuses, recs: Vec::new() }
+        let refuses = tables
+            .iter()
+            .any(|table| table.policies.contains(&Some(Policy::Error)));
+        Self {
+            tables,
+            hasher: RandomState::default(),
+            refuses,
+            recs: Vec::new(),
+        }
     }
 
     /// Adds a row, or says why it is refused; then nothing has changed.
-    pub(crate) fn commit<'a>(&mut self, drafts: &mut Drafts<'a>, memo: &mut Memo<'a>, line: u64) -> Result<Row, Fault> {
+    pub(crate) fn commit<'a>(
+        &mut self,
+        drafts: &mut Drafts<'a>,
+        memo: &mut Memo<'a>,
+        line: u64,
+    ) -> Result<Row, Fault> {
         if self.refuses {
             self.look(drafts)?;
         }
         self.recs.clear();
-        let mut declares = Vec::with_capacity(drafts.drafts.iter().filter(|draft| draft.declared).count());
+        let mut declares =
+            Vec::with_capacity(drafts.drafts.iter().filter(|draft| draft.declared).count());
         for draft in drafts.drafts.drain(..) {
             let table = &mut self.tables[draft.table];
             let cells = &mut drafts.cells[draft.cells..draft.cells + table.policies.len()];
@@ -58,7 +71,11 @@ impl Batch {
                 memo.0[memory].insert(text, rec);
             }
             if draft.declared {
-                declares.push(Declares { table: draft.table as u32, rec, again });
+                declares.push(Declares {
+                    table: draft.table as u32,
+                    rec,
+                    again,
+                });
             }
             self.recs.push(rec);
         }
@@ -77,7 +94,10 @@ impl Batch {
         for draft in &drafts.drafts {
             let table = &self.tables[draft.table];
             let cells = &drafts.cells[draft.cells..draft.cells + table.policies.len()];
-            let cells: Vec<DraftCell<'_>> = cells.iter().map(|cell| borrowed(cell, &self.recs)).collect();
+            let cells: Vec<DraftCell<'_>> = cells
+                .iter()
+                .map(|cell| borrowed(cell, &self.recs))
+                .collect();
             let hash = table.hash(draft, &cells, &self.hasher);
             let rec = table.find(hash, draft, &cells);
             if let Some(rec) = rec {
@@ -93,7 +113,9 @@ impl TableBatch {
     fn new(plan: &TablePlan) -> Self {
         let policy = |slot: Slot| match slot {
             Slot::Key(_) => None,
-            Slot::Attribute(slot) | Slot::Folded { shown: slot, .. } => Some(plan.sql.attributes[slot].policy),
+            Slot::Attribute(slot) | Slot::Folded { shown: slot, .. } => {
+                Some(plan.sql.attributes[slot].policy)
+            }
         };
         let newest = plan.sql.newest_by.as_ref().and_then(|newest| {
             plan.columns.iter().position(|column| {
@@ -104,13 +126,24 @@ impl TableBatch {
             recs: Vec::new(),
             hashes: Vec::new(),
             index: HashTable::new(),
-            key: (0..plan.columns.len()).filter(|at| plan.columns[*at].key).collect(),
-            policies: plan.columns.iter().map(|column| policy(column.slot)).collect(),
+            key: (0..plan.columns.len())
+                .filter(|at| plan.columns[*at].key)
+                .collect(),
+            policies: plan
+                .columns
+                .iter()
+                .map(|column| policy(column.slot))
+                .collect(),
             newest,
         }
     }
 
-    fn add(&mut self, draft: &Draft<'_>, cells: &mut [DraftCell<'_>], hasher: &RandomState) -> (u32, Again) {
+    fn add(
+        &mut self,
+        draft: &Draft<'_>,
+        cells: &mut [DraftCell<'_>],
+        hasher: &RandomState,
+    ) -> (u32, Again) {
         let hash = self.hash(draft, cells, hasher);
         if let Some(at) = self.find(hash, draft, cells) {
             let changed = self.merge(at, cells);
@@ -126,15 +159,22 @@ impl TableBatch {
         }
         let at = self.recs.len() as u32;
         self.recs.push(Rec {
-            cells: cells.iter_mut().map(|cell| std::mem::replace(cell, DraftCell::Unset).into_cell()).collect(),
-            external: draft.external.as_ref().map(|(source, id)| External { source: (*source).clone(), id: id.as_ref().into() }),
+            cells: cells
+                .iter_mut()
+                .map(|cell| std::mem::replace(cell, DraftCell::Unset).into_cell())
+                .collect(),
+            external: draft.external.as_ref().map(|(source, id)| External {
+                source: (*source).clone(),
+                id: id.as_ref().into(),
+            }),
             declared: draft.declared,
             create: draft.create,
             conflicts: 0,
         });
         self.hashes.push(hash);
         let hashes = &self.hashes;
-        self.index.insert_unique(hash, at, |at| hashes[*at as usize]);
+        self.index
+            .insert_unique(hash, at, |at| hashes[*at as usize]);
         (at, Again::First)
     }
 
@@ -143,7 +183,9 @@ impl TableBatch {
         for &column in &self.key {
             match &cells[column] {
                 DraftCell::Unset | DraftCell::Null => hasher.write_u8(0),
-                DraftCell::Text(text) | DraftCell::Folded { key: text, .. } => text.hash(&mut hasher),
+                DraftCell::Text(text) | DraftCell::Folded { key: text, .. } => {
+                    text.hash(&mut hasher)
+                }
                 DraftCell::Value(value) => hash_value(value, &mut hasher),
                 DraftCell::Draft(rec) | DraftCell::Done(rec) => hasher.write_u32(*rec),
             }
@@ -159,10 +201,16 @@ impl TableBatch {
             let rec = &self.recs[*at as usize];
             let external = match (&draft.external, &rec.external) {
                 (None, None) => true,
-                (Some((source, id)), Some(external)) => **source == external.source && **id == *external.id,
+                (Some((source, id)), Some(external)) => {
+                    **source == external.source && **id == *external.id
+                }
                 _ => false,
             };
-            external && self.key.iter().all(|&column| cells[column].is_same(&rec.cells[column]))
+            external
+                && self
+                    .key
+                    .iter()
+                    .all(|&column| cells[column].is_same(&rec.cells[column]))
         });
         found.copied()
     }
@@ -171,9 +219,12 @@ impl TableBatch {
     fn merge(&mut self, at: u32, cells: &mut [DraftCell<'_>]) -> bool {
         let rec = &self.recs[at as usize];
         let stub = rec.cells.iter().zip(&self.policies).all(|(cell, policy)| {
-            !matches!(policy, Some(policy) if *policy != Policy::Once) || matches!(cell, Cell::Unset | Cell::Null)
+            !matches!(policy, Some(policy) if *policy != Policy::Once)
+                || matches!(cell, Cell::Unset | Cell::Null)
         });
-        let newer = self.newest.is_some_and(|newest| is_newer(&cells[newest], &rec.cells[newest]));
+        let newer = self
+            .newest
+            .is_some_and(|newest| is_newer(&cells[newest], &rec.cells[newest]));
         let rec = &mut self.recs[at as usize];
         let mut changed = false;
         for ((new, old), policy) in cells.iter_mut().zip(&mut rec.cells).zip(&self.policies) {
@@ -202,7 +253,8 @@ impl TableBatch {
 
     fn refuse(&self, rec: &Rec, cells: &[DraftCell<'_>]) -> Result<(), Fault> {
         for ((new, old), policy) in cells.iter().zip(&rec.cells).zip(&self.policies) {
-            let both = !matches!(new, DraftCell::Unset | DraftCell::Null) && !matches!(old, Cell::Unset | Cell::Null);
+            let both = !matches!(new, DraftCell::Unset | DraftCell::Null)
+                && !matches!(old, Cell::Unset | Cell::Null);
             if *policy == Some(Policy::Error) && both && !new.is_same(old) {
                 return Err(Fault {
                     column: None,
@@ -230,9 +282,10 @@ fn borrowed<'c>(cell: &'c DraftCell<'_>, recs: &[u32]) -> DraftCell<'c> {
         DraftCell::Unset => DraftCell::Unset,
         DraftCell::Null => DraftCell::Null,
         DraftCell::Text(text) => DraftCell::Text(text.as_ref().into()),
-        DraftCell::Folded { key, shown } => {
-            DraftCell::Folded { key: key.as_ref().into(), shown: shown.as_ref().into() }
-        }
+        DraftCell::Folded { key, shown } => DraftCell::Folded {
+            key: key.as_ref().into(),
+            shown: shown.as_ref().into(),
+        },
         DraftCell::Value(value) => DraftCell::Value(value.clone()),
         DraftCell::Draft(draft) => DraftCell::Done(recs[*draft as usize]),
         DraftCell::Done(rec) => DraftCell::Done(*rec),
@@ -245,7 +298,10 @@ impl DraftCell<'_> {
             Self::Unset => Cell::Unset,
             Self::Null => Cell::Null,
             Self::Text(text) => Cell::Value(Value::Text(text.into())),
-            Self::Folded { key, shown } => Cell::Folded { key: key.into(), shown: shown.into() },
+            Self::Folded { key, shown } => Cell::Folded {
+                key: key.into(),
+                shown: shown.into(),
+            },
             Self::Value(value) => Cell::Value(value),
             Self::Draft(rec) | Self::Done(rec) => Cell::Ref(rec),
         }
@@ -279,9 +335,13 @@ fn hash_value(value: &Value, hasher: &mut impl Hasher) {
 
 fn is_equal(new: &Value, old: &Value) -> bool {
     match (new, old) {
-        (Value::Int(new), Value::Int(old)) | (Value::Timestamp(new), Value::Timestamp(old)) => new == old,
+        (Value::Int(new), Value::Int(old)) | (Value::Timestamp(new), Value::Timestamp(old)) => {
+            new == old
+        }
         (Value::Real(new), Value::Real(old)) => new.to_bits() == old.to_bits(),
-        (Value::Text(new), Value::Text(old)) | (Value::Decimal(new), Value::Decimal(old)) => new == old,
+        (Value::Text(new), Value::Text(old)) | (Value::Decimal(new), Value::Decimal(old)) => {
+            new == old
+        }
         (Value::Bool(new), Value::Bool(old)) => new == old,
         (Value::Date(new), Value::Date(old)) => new == old,
         (Value::Uuid(new), Value::Uuid(old)) => new == old,
@@ -295,7 +355,9 @@ fn is_newer(new: &DraftCell<'_>, old: &Cell) -> bool {
     match (new, old) {
         (DraftCell::Value(_), Cell::Unset | Cell::Null) => true,
         (DraftCell::Value(Value::Int(new)), Cell::Value(Value::Int(old)))
-        | (DraftCell::Value(Value::Timestamp(new)), Cell::Value(Value::Timestamp(old))) => new > old,
+        | (DraftCell::Value(Value::Timestamp(new)), Cell::Value(Value::Timestamp(old))) => {
+            new > old
+        }
         (DraftCell::Value(Value::Date(new)), Cell::Value(Value::Date(old))) => new > old,
         _ => false,
     }

@@ -9,7 +9,11 @@ use oneflight_sql::{Fold, Kind, Value};
 use std::borrow::Cow;
 
 /// The cell of a column for this text.
-pub(crate) fn cell<'a>(text: Cow<'a, str>, spec: &ValueSpec, want: &Want) -> Result<DraftCell<'a>, Fault> {
+pub(crate) fn cell<'a>(
+    text: Cow<'a, str>,
+    spec: &ValueSpec,
+    want: &Want,
+) -> Result<DraftCell<'a>, Fault> {
     if want.kind == Kind::Text {
         return match want.fold {
             Some(fold) => folded(text, fold, spec, want),
@@ -28,28 +32,48 @@ pub(crate) fn cell<'a>(text: Cow<'a, str>, spec: &ValueSpec, want: &Want) -> Res
 
 /// Checks that a text fits a column; says what was expected if not.
 pub(crate) fn check(text: &str, spec: &ValueSpec, want: &Want) -> Result<(), String> {
-    cell(Cow::Borrowed(text), spec, want).map(drop).map_err(|fault| fault.reason)
+    cell(Cow::Borrowed(text), spec, want)
+        .map(drop)
+        .map_err(|fault| fault.reason)
 }
 
 /// Checks a text that is stored as it is.
 pub(crate) fn check_text(text: &str, spec: &ValueSpec, want: &Want) -> Result<(), Fault> {
-    if text.len() >= 8 && memchr::memchr(0, text.as_bytes()).is_some() || text.len() < 8 && text.bytes().any(|b| b == 0) {
-        return Err(spec.fault(text, "expected a text without NUL characters, which no database stores alike"));
+    if text.len() >= 8 && memchr::memchr(0, text.as_bytes()).is_some()
+        || text.len() < 8 && text.bytes().any(|b| b == 0)
+    {
+        return Err(spec.fault(
+            text,
+            "expected a text without NUL characters, which no database stores alike",
+        ));
     }
-    let Some(max) = want.max_chars else { return Ok(()) };
+    let Some(max) = want.max_chars else {
+        return Ok(());
+    };
     if text.len() > max as usize {
         let count = text.chars().count();
         if count > max as usize {
-            return Err(spec.fault(text, format!("expected at most {max} characters, found {count}")));
+            return Err(spec.fault(
+                text,
+                format!("expected at most {max} characters, found {count}"),
+            ));
         }
     }
     Ok(())
 }
 
-fn folded<'a>(text: Cow<'a, str>, fold: Fold, spec: &ValueSpec, want: &Want) -> Result<DraftCell<'a>, Fault> {
+fn folded<'a>(
+    text: Cow<'a, str>,
+    fold: Fold,
+    spec: &ValueSpec,
+    want: &Want,
+) -> Result<DraftCell<'a>, Fault> {
     let (key, shown) = match text {
         Cow::Borrowed(text) => (fold.apply(text), fold.shown(text)),
-        Cow::Owned(text) => (Cow::Owned(fold.apply(&text).into_owned()), Cow::Owned(fold.shown(&text).into_owned())),
+        Cow::Owned(text) => (
+            Cow::Owned(fold.apply(&text).into_owned()),
+            Cow::Owned(fold.shown(&text).into_owned()),
+        ),
     };
     // Only a blank text folds to nothing.
     if key.is_empty() {
@@ -60,6 +84,9 @@ fn folded<'a>(text: Cow<'a, str>, fold: Fold, spec: &ValueSpec, want: &Want) -> 
 }
 
 fn value(text: &str, kind: Kind, pattern: &Pattern) -> Option<Value> {
+    if let Pattern::Number(marks) = pattern {
+        return value(&marks.usual(text)?, kind, &Pattern::Usual);
+    }
     Some(match kind {
         Kind::Text => Value::Text(text.into()),
         Kind::Int => Value::Int(number::integer(text)?),
@@ -70,7 +97,13 @@ fn value(text: &str, kind: Kind, pattern: &Pattern) -> Option<Value> {
         Kind::Timestamp => Value::Timestamp(time::timestamp(text, pattern)?),
         Kind::Uuid => Value::Uuid(uuid(text)?),
         Kind::Bytes if *pattern == Pattern::Base64 => Value::Bytes(base64(text)?.into()),
-        Kind::Bytes => Value::Bytes(hex(text.strip_prefix("\\x").or(text.strip_prefix("0x")).unwrap_or(text))?.into()),
+        Kind::Bytes => Value::Bytes(
+            hex(text
+                .strip_prefix("\\x")
+                .or(text.strip_prefix("0x"))
+                .unwrap_or(text))?
+            .into(),
+        ),
         // A kind that is newer than this crate cannot stand in a mapping.
         _ => return None,
     })
@@ -78,13 +111,20 @@ fn value(text: &str, kind: Kind, pattern: &Pattern) -> Option<Value> {
 
 fn expected(kind: Kind, pattern: &Pattern) -> &'static str {
     match (kind, pattern) {
+        (_, Pattern::Number(_)) => "expected a number, written as `format` says",
         (Kind::Int, _) => "expected a whole number of at most 64 bits",
         (Kind::Real, _) => "expected a finite number such as `-1.5e3`",
-        (Kind::Decimal, _) => "expected a decimal number with at most 35 digits before the point and 30 after it",
+        (Kind::Decimal, _) => {
+            "expected a decimal number with at most 35 digits before the point and 30 after it"
+        }
         (Kind::Bool, _) => "expected true or false (also t/f, yes/no, y/n, on/off, 1/0)",
         (Kind::Date, Pattern::Fields(_)) => "expected a day that exists, written as `format` says",
-        (Kind::Date, _) => "expected a day that exists, written like 2010-08-14 (`format` names another way)",
-        (Kind::Timestamp, Pattern::Fields(_)) => "expected a moment that exists, written as `format` says",
+        (Kind::Date, _) => {
+            "expected a day that exists, written like 2010-08-14 (`format` names another way)"
+        }
+        (Kind::Timestamp, Pattern::Fields(_)) => {
+            "expected a moment that exists, written as `format` says"
+        }
         (Kind::Timestamp, Pattern::UnixSeconds) => "expected seconds since 1970",
         (Kind::Timestamp, Pattern::UnixMillis) => "expected milliseconds since 1970",
         (Kind::Timestamp, _) => {
@@ -92,7 +132,9 @@ fn expected(kind: Kind, pattern: &Pattern) -> &'static str {
         }
         (Kind::Uuid, _) => "expected a UUID such as 67e55044-10b1-426f-9247-bb680e5fe0c8",
         (Kind::Bytes, Pattern::Base64) => "expected bytes in base64",
-        (Kind::Bytes, _) => "expected bytes as pairs of hexadecimal digits (`format = \"base64\"` reads base64)",
+        (Kind::Bytes, _) => {
+            "expected bytes as pairs of hexadecimal digits (`format = \"base64\"` reads base64)"
+        }
         _ => "expected another kind of value",
     }
 }
@@ -107,12 +149,19 @@ fn boolean(text: &str) -> Option<bool> {
 
 fn uuid(text: &str) -> Option<[u8; 16]> {
     let text = text.strip_prefix("urn:uuid:").unwrap_or(text);
-    let text = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
+    let text = text
+        .strip_prefix('{')
+        .and_then(|text| text.strip_suffix('}'))
+        .unwrap_or(text);
     let hyphens = text.match_indices('-').map(|(at, _)| at);
     if text.len() == 36 && hyphens.eq([8, 13, 18, 23]) {
         return hex(&text.replace('-', ""))?.try_into().ok();
     }
-    if text.len() == 32 { hex(text)?.try_into().ok() } else { None }
+    if text.len() == 32 {
+        hex(text)?.try_into().ok()
+    } else {
+        None
+    }
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
@@ -155,7 +204,13 @@ mod tests {
 
     #[test]
     fn booleans_are_words_that_people_write() {
-        for (text, boolean) in [("TRUE", Some(true)), ("n", Some(false)), ("1", Some(true)), ("2", None), ("", None)] {
+        for (text, boolean) in [
+            ("TRUE", Some(true)),
+            ("n", Some(false)),
+            ("1", Some(true)),
+            ("2", None),
+            ("", None),
+        ] {
             assert_eq!(super::boolean(text), boolean, "{text}");
         }
     }
@@ -166,7 +221,12 @@ mod tests {
         assert!(plain.is_some());
         assert_eq!(uuid("67E55044-10b1-426f-9247-bb680e5fe0c8"), plain);
         assert_eq!(uuid("{67e55044-10b1-426f-9247-bb680e5fe0c8}"), plain);
-        for text in ["67e5504410b1426f9247bb680e5fe0c", "67e550441-0b1-426f-9247-bb680e5fe0c8", "é".repeat(16).as_str(), "-"] {
+        for text in [
+            "67e5504410b1426f9247bb680e5fe0c",
+            "67e550441-0b1-426f-9247-bb680e5fe0c8",
+            "é".repeat(16).as_str(),
+            "-",
+        ] {
             assert_eq!(uuid(text), None, "{text}");
         }
     }
@@ -176,7 +236,13 @@ mod tests {
         assert_eq!(hex("00ffA1"), Some(vec![0, 255, 0xa1]));
         assert_eq!(hex("00f"), None);
         assert_eq!(hex("zz"), None);
-        for (text, bytes) in [("", &b""[..]), ("TQ==", b"M"), ("TWE", b"Ma"), ("TWFu", b"Man"), ("-_-_", b"\xfb\xff\xbf")] {
+        for (text, bytes) in [
+            ("", &b""[..]),
+            ("TQ==", b"M"),
+            ("TWE", b"Ma"),
+            ("TWFu", b"Man"),
+            ("-_-_", b"\xfb\xff\xbf"),
+        ] {
             assert_eq!(base64(text).as_deref(), Some(bytes), "{text}");
         }
         assert_eq!(base64("T"), None);

@@ -4,7 +4,7 @@
 //! reference, and what its record would have held is dropped with it.
 
 use super::convert;
-use super::records::{CellSpec, Declared, ExternalSpec, Fill, RecordSpec, Records, ValueSpec, Want};
+use super::records::{CellSpec, Declared, ExternalSpec, Fill, RecordSpec, Records, Want};
 use super::values::{At, Context, Fault};
 use crate::plan::{KeyPlan, Plan, TablePlan};
 use oneflight_sql::Value;
@@ -30,7 +30,10 @@ pub(crate) enum DraftCell<'a> {
     Unset,
     Null,
     Text(Cow<'a, str>),
-    Folded { key: Cow<'a, str>, shown: Cow<'a, str> },
+    Folded {
+        key: Cow<'a, str>,
+        shown: Cow<'a, str>,
+    },
     Value(Value),
     /// A draft of the same row.
     Draft(u32),
@@ -50,7 +53,9 @@ pub(crate) struct Drafts<'a> {
 /// References by a single text that have been committed: for each kind of reference, text → record. Saves the fold and the
 /// look-up of the identity for all but the first of them.
 #[derive(Debug, Default)]
-pub(crate) struct Memo<'a>(pub(crate) Vec<hashbrown::HashMap<&'a str, u32, foldhash::fast::RandomState>>);
+pub(crate) struct Memo<'a>(
+    pub(crate) Vec<hashbrown::HashMap<&'a str, u32, foldhash::fast::RandomState>>,
+);
 
 /// What drafting works by.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +77,9 @@ impl<'a> Drafts<'a> {
             let label = match each {
                 None => self.record(rules, record, at, true)?,
                 Some(each) => {
-                    rules.context.each(each, null, at, &mut |at| self.record(rules, record, at, true).map(drop))?;
+                    rules.context.each(each, null, at, &mut |at| {
+                        self.record(rules, record, at, true).map(drop)
+                    })?;
                     None
                 }
             };
@@ -94,7 +101,8 @@ impl<'a> Drafts<'a> {
     ) -> Result<Option<DraftCell<'a>>, Fault> {
         let plan = &rules.plan.tables[spec.table];
         let (drafts, cells) = (self.drafts.len(), self.cells.len());
-        self.cells.extend(plan.columns.iter().map(|_| DraftCell::Unset));
+        self.cells
+            .extend(plan.columns.iter().map(|_| DraftCell::Unset));
         let mut memo = None;
         for cell_spec in &spec.cells {
             let cell = match &cell_spec.fill {
@@ -102,7 +110,9 @@ impl<'a> Drafts<'a> {
                     None => DraftCell::Null,
                     Some(Cow::Borrowed(text)) if spec.memo.is_some() => {
                         memo = spec.memo.map(|memo| (memo, text));
-                        if let Some(done) = memo.and_then(|(memo, text)| rules.memo.0[memo].get(text)) {
+                        if let Some(done) =
+                            memo.and_then(|(memo, text)| rules.memo.0[memo].get(text))
+                        {
                             self.cells.truncate(cells);
                             return Ok(Some(DraftCell::Done(*done)));
                         }
@@ -110,13 +120,17 @@ impl<'a> Drafts<'a> {
                     }
                     Some(text) => convert::cell(text, value, want)?,
                 },
-                Fill::Record(spec) => self.record(rules, spec, at, false)?.unwrap_or(DraftCell::Null),
+                Fill::Record(spec) => self
+                    .record(rules, spec, at, false)?
+                    .unwrap_or(DraftCell::Null),
                 Fill::Label(label) => self.labels[*label].map_or(DraftCell::Null, DraftCell::Draft),
             };
             self.cells[cells + cell_spec.column] = cell;
         }
         let external = match &spec.external {
-            Some(external) => external_id(rules.context, external, at)?.map(|id| (&external.source, id)),
+            Some(external) => {
+                external_id(rules.context, external, at)?.map(|id| (&external.source, id))
+            }
             None => None,
         };
         let row = &self.cells[cells..cells + plan.columns.len()];
@@ -129,14 +143,27 @@ impl<'a> Drafts<'a> {
             return Ok(None);
         }
         required(plan, spec, row)?;
-        let draft = Draft { table: spec.table, declared, create: spec.create, cells, external, memo };
+        let draft = Draft {
+            table: spec.table,
+            declared,
+            create: spec.create,
+            cells,
+            external,
+            memo,
+        };
         self.drafts.push(draft);
-        Ok(Some(DraftCell::Draft(u32::try_from(self.drafts.len() - 1).map_err(|_| too_many())?)))
+        Ok(Some(DraftCell::Draft(
+            u32::try_from(self.drafts.len() - 1).map_err(|_| too_many())?,
+        )))
     }
 }
 
 fn too_many() -> Fault {
-    Fault { column: None, value: None, reason: "expected a row of fewer than four thousand million records".into() }
+    Fault {
+        column: None,
+        value: None,
+        reason: "expected a row of fewer than four thousand million records".into(),
+    }
 }
 
 fn external_id<'a>(
@@ -144,8 +171,14 @@ fn external_id<'a>(
     spec: &'a ExternalSpec,
     at: &At<'_, 'a>,
 ) -> Result<Option<Cow<'a, str>>, Fault> {
-    let Some(text) = context.text(&spec.id, at)? else { return Ok(None) };
-    let want = Want { kind: oneflight_sql::Kind::Text, fold: None, max_chars: Some(spec.max_chars) };
+    let Some(text) = context.text(&spec.id, at)? else {
+        return Ok(None);
+    };
+    let want = Want {
+        kind: oneflight_sql::Kind::Text,
+        fold: None,
+        max_chars: Some(spec.max_chars),
+    };
     convert::check_text(&text, &spec.id, &want)?;
     Ok(Some(text))
 }
@@ -167,11 +200,24 @@ fn missing_key(plan: &TablePlan, cells: &[DraftCell<'_>], external: bool) -> Opt
 fn null_key(plan: &TablePlan, spec: &RecordSpec, part: Option<usize>) -> Fault {
     let table = &plan.sql.name;
     let Some(part) = part else {
-        let column = spec.external.as_ref().map(|external| external.id.name.clone());
-        return Fault { column, value: None, reason: format!("expected an external id: it identifies a row of `{table}`, and is null") };
+        let column = spec
+            .external
+            .as_ref()
+            .map(|external| external.id.name.clone());
+        return Fault {
+            column,
+            value: None,
+            reason: format!(
+                "expected an external id: it identifies a row of `{table}`, and is null"
+            ),
+        };
     };
     let name = &plan.columns[part].name;
-    let column = spec.cells.iter().find(|cell| cell.column == part).and_then(CellSpec::said_by);
+    let column = spec
+        .cells
+        .iter()
+        .find(|cell| cell.column == part)
+        .and_then(CellSpec::said_by);
     Fault {
         column: Some(column.unwrap_or(name).to_owned()),
         value: None,
@@ -180,13 +226,19 @@ fn null_key(plan: &TablePlan, spec: &RecordSpec, part: Option<usize>) -> Fault {
 }
 
 fn required(plan: &TablePlan, spec: &RecordSpec, cells: &[DraftCell<'_>]) -> Result<(), Fault> {
-    let missing = spec.cells.iter().find(|cell| cell.required && matches!(cells[cell.column], DraftCell::Null));
+    let missing = spec
+        .cells
+        .iter()
+        .find(|cell| cell.required && matches!(cells[cell.column], DraftCell::Null));
     missing.map_or(Ok(()), |cell| {
         let name = &plan.columns[cell.column].name;
         Err(Fault {
             column: Some(cell.said_by().unwrap_or(name).to_owned()),
             value: None,
-            reason: format!("expected a value: `{name}` of `{}` is required, and is null", plan.sql.name),
+            reason: format!(
+                "expected a value: `{name}` of `{}` is required, and is null",
+                plan.sql.name
+            ),
         })
     })
 }
@@ -195,7 +247,7 @@ impl CellSpec {
     /// The path that says what stands in the cell, if one alone does.
     fn said_by(&self) -> Option<&str> {
         match &self.fill {
-            Fill::Value(ValueSpec { name, .. }, _) => Some(name),
+            Fill::Value(value, _) => Some(&value.name),
             Fill::Record(record) => match &record.cells[..] {
                 [cell] => cell.said_by(),
                 _ => None,

@@ -41,7 +41,11 @@ impl Lookups {
     /// # Errors
     /// A file cannot be read, or a row of it cannot.
     pub fn read(plan: &Plan, data: &FilePath) -> Result<Self, ReadError> {
-        plan.lookups.iter().map(|lookup| Translations::read(lookup, data)).collect::<Result<_, _>>().map(Self)
+        plan.lookups
+            .iter()
+            .map(|lookup| Translations::read(lookup, data))
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     pub(crate) fn translate(&self, lookup: usize, text: &str) -> Translated<'_> {
@@ -56,7 +60,10 @@ impl Lookups {
 
 impl Translations {
     fn read(lookup: &LookupPlan, data: &FilePath) -> Result<Self, ReadError> {
-        let mut translations = Self { fold: lookup.entries.fold, to: HashMap::default() };
+        let mut translations = Self {
+            fold: lookup.entries.fold,
+            to: HashMap::default(),
+        };
         let reader = Reader::new(&lookup.entries);
         for input in read::open(&lookup.source, data)? {
             let file = input.file.clone();
@@ -75,8 +82,13 @@ impl Translations {
         let none = Lookups::default();
         let context = Context::new(chunk, &none, &reader.entries.names);
         for row in 0..context.rows() {
-            let Some((from, to)) = reader.entry(&context, &context.row(row)) else { continue };
-            let known = self.to.entry(self.fold.apply(&from).as_ref().into()).or_insert_with(|| Some(to.as_str().into()));
+            let Some((from, to)) = reader.entry(&context, &context.row(row)) else {
+                continue;
+            };
+            let known = self
+                .to
+                .entry(self.fold.apply(&from).as_ref().into())
+                .or_insert_with(|| Some(to.as_str().into()));
             if known.as_deref().is_some_and(|known| known != to) {
                 *known = None;
             }
@@ -98,7 +110,11 @@ impl<'e> Reader<'e> {
         Self {
             from: spec(&entries.from),
             to: spec(&entries.to),
-            only: entries.only.iter().map(|(path, values)| (spec(path), values.as_slice())).collect(),
+            only: entries
+                .only
+                .iter()
+                .map(|(path, values)| (spec(path), values.as_slice()))
+                .collect(),
             entries,
         }
     }
@@ -106,7 +122,10 @@ impl<'e> Reader<'e> {
     /// What a row translates to what; none if a value is null, or the row is not wanted.
     fn entry<'a>(&'a self, context: &Context<'a>, at: &At<'_, 'a>) -> Option<(String, String)> {
         let text = |spec: &'a ValueSpec| context.text(spec, at).ok().flatten();
-        let wanted = self.only.iter().all(|(spec, values)| text(spec).is_some_and(|text| values.iter().any(|v| *v == text)));
+        let wanted = self
+            .only
+            .iter()
+            .all(|(spec, values)| text(spec).is_some_and(|text| values.iter().any(|v| *v == text)));
         if !wanted {
             return None;
         }
@@ -120,6 +139,7 @@ impl ValueSpec {
         Self {
             name: path.text.clone(),
             from: vec![path],
+            join: None,
             constant: None,
             default: None,
             null,

@@ -23,7 +23,11 @@ impl<'p> Mapper<'p> {
     /// # Panics
     /// If the plan has no such feed.
     pub fn new(plan: &'p Plan, feed: usize, lookups: &'p Lookups) -> Self {
-        Self { plan, records: &plan.feeds[feed].records, lookups }
+        Self {
+            plan,
+            records: &plan.feeds[feed].records,
+            lookups,
+        }
     }
 
     /// Maps a chunk: every row of it, and every row of it that could not be read, is among the rows or the rejects.
@@ -33,11 +37,19 @@ impl<'p> Mapper<'p> {
         memo.0.resize_with(self.records.memos, Default::default);
         let mut drafts = Drafts::default();
         let mut batch = Batch::new(self.plan);
-        let mut mapped = Mapped { rejects: bad_rows(chunk), ..Mapped::default() };
+        let mut mapped = Mapped {
+            rejects: bad_rows(chunk),
+            ..Mapped::default()
+        };
         mapped.rows.reserve(context.rows());
         for row in 0..context.rows() {
             let at = context.row(row);
-            let rules = Rules { plan: self.plan, records: self.records, context: &context, memo: &memo };
+            let rules = Rules {
+                plan: self.plan,
+                records: self.records,
+                context: &context,
+                memo: &memo,
+            };
             let drafted = drafts.row(rules, &at);
             match drafted.and_then(|()| batch.commit(&mut drafts, &mut memo, at.line)) {
                 Ok(row) => mapped.rows.push(row),

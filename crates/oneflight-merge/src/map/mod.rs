@@ -14,6 +14,7 @@
 mod commit;
 mod convert;
 mod draft;
+mod each;
 mod lookup;
 mod mapper;
 mod number;
@@ -27,6 +28,9 @@ pub use mapper::Mapper;
 pub use records::{Entries, Records};
 
 pub(crate) use convert::check as check_value;
+pub(crate) use number::Marks;
 pub(crate) use path::{Each, Grammar, Path};
-pub(crate) use records::{CellSpec, Declared, ExternalSpec, Fill, RecordSpec, Unknown, ValueSpec, Want};
+pub(crate) use records::{
+    CellSpec, Declared, ExternalSpec, Fill, RecordSpec, Unknown, ValueSpec, Want,
+};
 pub(crate) use time::{Pattern, fields as pattern_fields};

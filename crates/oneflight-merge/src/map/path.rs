@@ -93,17 +93,31 @@ pub(crate) struct Grammar<'f> {
 
 impl Path {
     /// Reads a path; adds the name that it uses to `names`.
-    pub(crate) fn parse(text: &str, grammar: Grammar<'_>, names: &mut Vec<String>) -> Result<Self, PathError> {
+    pub(crate) fn parse(
+        text: &str,
+        grammar: Grammar<'_>,
+        names: &mut Vec<String>,
+    ) -> Result<Self, PathError> {
         if text.is_empty() {
-            return Err(PathError("a path is empty; `.` is the element itself".into()));
+            return Err(PathError(
+                "a path is empty; `.` is the element itself".into(),
+            ));
         }
         if let Some(special) = text.strip_prefix('@') {
             let to = To::Special(special_of(special, grammar)?);
-            return Ok(Self { text: text.to_owned(), up: 0, to });
+            return Ok(Self {
+                text: text.to_owned(),
+                up: 0,
+                to,
+            });
         }
         let inner = text.trim_start_matches('^');
         let up = text.len() - inner.len();
-        let inner = if up > 0 { inner.strip_prefix('.').unwrap_or(inner) } else { inner };
+        let inner = if up > 0 {
+            inner.strip_prefix('.').unwrap_or(inner)
+        } else {
+            inner
+        };
         let to = if inner.is_empty() || inner == "." {
             To::Here
         } else {
@@ -117,15 +131,24 @@ impl Path {
                 [Step::Member(name)] => name.clone(),
                 _ => inner.to_owned(),
             };
-            To::Within { name: number(names, name), steps }
+            To::Within {
+                name: number(names, name),
+                steps,
+            }
         };
-        Ok(Self { text: text.to_owned(), up, to })
+        Ok(Self {
+            text: text.to_owned(),
+            up,
+            to,
+        })
     }
 
     /// True if it leads to one value at most.
     pub(crate) fn is_single(&self) -> bool {
         match &self.to {
-            To::Within { steps, .. } => !steps.iter().any(|step| matches!(step, Step::All | Step::Deep(_))),
+            To::Within { steps, .. } => !steps
+                .iter()
+                .any(|step| matches!(step, Step::All | Step::Deep(_))),
             To::Special(_) | To::Here => true,
         }
     }
@@ -153,9 +176,13 @@ fn special_of(name: &str, grammar: Grammar<'_>) -> Result<Special, PathError> {
         "stem" => Ok(Special::Stem),
         "line" => Ok(Special::Line),
         "source" => Ok(Special::Source(grammar.source.to_owned())),
-        _ if grammar.captures.iter().any(|capture| capture == name) => Ok(Special::Capture(name.to_owned())),
+        _ if grammar.captures.iter().any(|capture| capture == name) => {
+            Ok(Special::Capture(name.to_owned()))
+        }
         _ => {
-            let known = ["file", "stem", "line", "source"].into_iter().chain(grammar.captures.iter().map(String::as_str));
+            let known = ["file", "stem", "line", "source"]
+                .into_iter()
+                .chain(grammar.captures.iter().map(String::as_str));
             let known: Vec<String> = known.map(|name| format!("`@{name}`")).collect();
             Err(PathError(format!(
                 "`@{name}` is not known; there are {} (a placeholder `{{{name}}}` in the feed's path would make it)",
@@ -167,7 +194,11 @@ fn special_of(name: &str, grammar: Grammar<'_>) -> Result<Special, PathError> {
 
 /// Reads `a.b[0]."c.d"[*]..e`.
 fn steps(text: &str) -> Result<Vec<Step>, PathError> {
-    let wrong = |what: &str| PathError(format!("`{text}` is not a path: {what}; a path is written like `a.b[0].c`"));
+    let wrong = |what: &str| {
+        PathError(format!(
+            "`{text}` is not a path: {what}; a path is written like `a.b[0].c`"
+        ))
+    };
     let mut steps = Vec::new();
     let mut rest = text;
     // A path begins as if a dot stood before it.
@@ -183,10 +214,16 @@ fn steps(text: &str) -> Result<Vec<Step>, PathError> {
             }
             (rest, dot) = (after, true);
         } else if let Some(after) = rest.strip_prefix('[') {
-            let (index, after) = after.split_once(']').ok_or_else(|| wrong("a `]` is missing"))?;
+            let (index, after) = after
+                .split_once(']')
+                .ok_or_else(|| wrong("a `]` is missing"))?;
             steps.push(match index {
                 "*" => Step::All,
-                _ => Step::Index(index.parse().map_err(|_| wrong("between `[` and `]` stands a number or `*`"))?),
+                _ => Step::Index(
+                    index
+                        .parse()
+                        .map_err(|_| wrong("between `[` and `]` stands a number or `*`"))?,
+                ),
             });
             (rest, dot) = (after, false);
         } else {
@@ -198,7 +235,11 @@ fn steps(text: &str) -> Result<Vec<Step>, PathError> {
             (rest, dot) = (after, false);
         }
     }
-    if dot { Err(wrong("it ends in a dot")) } else { Ok(steps) }
+    if dot {
+        Err(wrong("it ends in a dot"))
+    } else {
+        Ok(steps)
+    }
 }
 
 /// A name, quoted or not, at the beginning of `text`, and what follows it.
@@ -232,12 +273,24 @@ mod tests {
 
     fn parse(text: &str) -> Result<Path, PathError> {
         let captures = ["season".to_owned()];
-        Path::parse(text, Grammar { source: "s", captures: &captures, flat: false }, &mut Vec::new())
+        Path::parse(
+            text,
+            Grammar {
+                source: "s",
+                captures: &captures,
+                flat: false,
+            },
+            &mut Vec::new(),
+        )
     }
 
     fn within(text: &str) -> (usize, Vec<Step>) {
         match parse(text) {
-            Ok(Path { up, to: To::Within { steps, .. }, .. }) => (up, steps),
+            Ok(Path {
+                up,
+                to: To::Within { steps, .. },
+                ..
+            }) => (up, steps),
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -249,26 +302,64 @@ mod tests {
     #[test]
     fn a_path_walks_members_elements_and_enclosing_objects() {
         assert_eq!(within("a"), (0, vec![member("a")]));
-        assert_eq!(within("a.b[0].c d"), (0, vec![member("a"), member("b"), Step::Index(0), member("c d")]));
+        assert_eq!(
+            within("a.b[0].c d"),
+            (
+                0,
+                vec![member("a"), member("b"), Step::Index(0), member("c d")]
+            )
+        );
         assert_eq!(within("^.x"), (1, vec![member("x")]));
         assert_eq!(within("^^x.y"), (2, vec![member("x"), member("y")]));
         assert_eq!(within("\"a.b\".c"), (0, vec![member("a.b"), member("c")]));
         assert_eq!(within("..id"), (0, vec![Step::Deep("id".into())]));
-        assert_eq!(within("a[*].b"), (0, vec![member("a"), Step::All, member("b")]));
-        assert!(matches!(parse("."), Ok(Path { up: 0, to: To::Here, .. })));
-        assert!(matches!(parse("^"), Ok(Path { up: 1, to: To::Here, .. })));
+        assert_eq!(
+            within("a[*].b"),
+            (0, vec![member("a"), Step::All, member("b")])
+        );
+        assert!(matches!(
+            parse("."),
+            Ok(Path {
+                up: 0,
+                to: To::Here,
+                ..
+            })
+        ));
+        assert!(matches!(
+            parse("^"),
+            Ok(Path {
+                up: 1,
+                to: To::Here,
+                ..
+            })
+        ));
     }
 
     #[test]
     fn a_name_with_an_at_sign_is_known_or_refused() {
-        assert!(matches!(parse("@season"), Ok(Path { to: To::Special(Special::Capture(_)), .. })));
+        assert!(matches!(
+            parse("@season"),
+            Ok(Path {
+                to: To::Special(Special::Capture(_)),
+                ..
+            })
+        ));
         let error = parse("@saison").expect_err("it is not known").to_string();
-        assert!(error.contains("`@season`") && error.contains("`@file`"), "{error}");
+        assert!(
+            error.contains("`@season`") && error.contains("`@file`"),
+            "{error}"
+        );
     }
 
     #[test]
     fn what_is_no_path_is_refused_with_what_is_missing() {
-        for (text, what) in [("", "empty"), ("a.", "ends in a dot"), ("a[", "`]`"), ("a[x]", "number"), ("a..", "after `..`")] {
+        for (text, what) in [
+            ("", "empty"),
+            ("a.", "ends in a dot"),
+            ("a[", "`]`"),
+            ("a[x]", "number"),
+            ("a..", "after `..`"),
+        ] {
             let error = parse(text).expect_err(text).to_string();
             assert!(error.contains(what), "{text}: {error}");
         }
@@ -277,7 +368,11 @@ mod tests {
     #[test]
     fn in_a_flat_file_a_name_is_a_column_as_it_stands() {
         let mut names = Vec::new();
-        let flat = Grammar { source: "s", captures: &[], flat: true };
+        let flat = Grammar {
+            source: "s",
+            captures: &[],
+            flat: true,
+        };
         for text in ["home.team [1]", "\"@id\"", "^.planes"] {
             Path::parse(text, flat, &mut names).expect(text);
         }

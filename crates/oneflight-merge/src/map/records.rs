@@ -75,7 +75,7 @@ pub(crate) struct CellSpec {
 #[derive(Debug)]
 pub(crate) enum Fill {
     /// A value.
-    Value(ValueSpec, Want),
+    Value(Box<ValueSpec>, Want),
     /// The id of a record that is found or created.
     Record(Box<RecordSpec>),
     /// The id of another record of the same row: its index among those that are declared.
@@ -106,6 +106,8 @@ pub(crate) struct ExternalSpec {
 pub(crate) struct ValueSpec {
     /// The first of these that is not null.
     pub(crate) from: Vec<Path>,
+    /// Set if the value is all of these, joined by this text, and null if one of them is.
+    pub(crate) join: Option<String>,
     /// A text that is the same for all rows; then `from` is empty.
     pub(crate) constant: Option<String>,
     /// What stands for null.
@@ -118,7 +120,7 @@ pub(crate) struct ValueSpec {
     pub(crate) map: HashMap<String, String>,
     /// The file that translates the value.
     pub(crate) lookup: Option<(usize, Unknown)>,
-    /// How a date, a timestamp or bytes are written.
+    /// How a number, a date, a timestamp or bytes are written.
     pub(crate) pattern: Pattern,
     /// What the value is called in a message: the path as it is written in the mapping.
     pub(crate) name: String,

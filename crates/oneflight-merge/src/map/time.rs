@@ -1,5 +1,7 @@
 //! Days and instants, read from text: ISO 8601, or a pattern of the mapping. A day that does not exist is none.
 
+use super::number::Marks;
+
 /// How a value is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Pattern {
@@ -12,6 +14,8 @@ pub(crate) enum Pattern {
     UnixSeconds,
     /// Milliseconds since 1970.
     UnixMillis,
+    /// A number with these marks between its digits.
+    Number(Marks),
     /// Base64, with or without padding.
     Base64,
 }
@@ -48,7 +52,18 @@ pub(crate) enum Field {
 }
 
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 ];
 const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
@@ -83,7 +98,9 @@ pub(crate) fn fields(pattern: &str) -> Result<Vec<Field>, String> {
             Some('%') => fields.push(Field::Char('%')),
             other => {
                 let other = other.map(String::from).unwrap_or_default();
-                return Err(format!("`%{other}` is not known; there are %Y %y %m %b %d %H %I %p %M %S %f %z %F %T %%"));
+                return Err(format!(
+                    "`%{other}` is not known; there are %Y %y %m %b %d %H %I %p %M %S %f %z %F %T %%"
+                ));
             }
         }
     }
@@ -97,7 +114,7 @@ pub(crate) fn date(text: &str, pattern: &Pattern) -> Option<i32> {
         Pattern::UnixSeconds | Pattern::UnixMillis => {
             i32::try_from(timestamp(text, pattern)?.div_euclid(DAY)).ok()
         }
-        Pattern::Usual | Pattern::Base64 => {
+        Pattern::Usual | Pattern::Base64 | Pattern::Number(_) => {
             let mut reader = Reader::new(text);
             let moment = reader.iso_date()?;
             reader.rest.is_empty().then(|| moment.days())?
@@ -111,7 +128,9 @@ pub(crate) fn timestamp(text: &str, pattern: &Pattern) -> Option<i64> {
         Pattern::Fields(fields) => Reader::new(text).fields(fields)?.micros(),
         Pattern::UnixSeconds => unix(text, 6),
         Pattern::UnixMillis => unix(text, 3),
-        Pattern::Usual | Pattern::Base64 => Reader::new(text).iso_timestamp()?.micros(),
+        Pattern::Usual | Pattern::Base64 | Pattern::Number(_) => {
+            Reader::new(text).iso_timestamp()?.micros()
+        }
     }
 }
 
@@ -119,7 +138,11 @@ pub(crate) fn timestamp(text: &str, pattern: &Pattern) -> Option<i64> {
 fn unix(text: &str, digits: usize) -> Option<i64> {
     let number = super::number::decimal(text)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
-    let fraction: String = fraction.chars().chain("000000".chars()).take(digits).collect();
+    let fraction: String = fraction
+        .chars()
+        .chain("000000".chars())
+        .take(digits)
+        .collect();
     let micros: i64 = format!("{whole}{fraction}").parse().ok()?;
     in_range(micros)
 }
@@ -152,7 +175,11 @@ impl Moment {
             return None;
         }
         // Howard Hinnant's days_from_civil: years begin in March, so that the leap day is the last of its year.
-        let year = if self.month <= 2 { self.year - 1 } else { self.year };
+        let year = if self.month <= 2 {
+            self.year - 1
+        } else {
+            self.year
+        };
         let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
         let month = i32::try_from((self.month + 9) % 12).ok()?;
         let of_year = (153 * month + 2) / 5 + i32::try_from(self.day).ok()? - 1;
@@ -172,13 +199,17 @@ impl Moment {
         }
         let seconds = i64::from(hour) * 3600 + i64::from(self.minute) * 60 + i64::from(second);
         let offset = i64::from(self.offset_minutes) * 60;
-        in_range(i64::from(self.days()?) * DAY + (seconds - offset) * SECOND + i64::from(self.micros))
+        in_range(
+            i64::from(self.days()?) * DAY + (seconds - offset) * SECOND + i64::from(self.micros),
+        )
     }
 }
 
 /// Only the years 1 to 9999 can be stored in every database.
 fn in_range(micros: i64) -> Option<i64> {
-    (-719_162 * DAY..2_932_897 * DAY).contains(&micros).then_some(micros)
+    (-719_162 * DAY..2_932_897 * DAY)
+        .contains(&micros)
+        .then_some(micros)
 }
 
 struct Reader<'t> {
@@ -191,7 +222,10 @@ impl<'t> Reader<'t> {
     }
 
     fn iso_date(&mut self) -> Option<Moment> {
-        let mut moment = Moment { year: self.signed(4, 4)?, ..Moment::default() };
+        let mut moment = Moment {
+            year: self.signed(4, 4)?,
+            ..Moment::default()
+        };
         self.char('-')?;
         moment.month = self.number(2, 2)?;
         self.char('-')?;
@@ -222,7 +256,11 @@ impl<'t> Reader<'t> {
     }
 
     fn fields(mut self, fields: &[Field]) -> Option<Moment> {
-        let mut moment = Moment { month: 1, day: 1, ..Moment::default() };
+        let mut moment = Moment {
+            month: 1,
+            day: 1,
+            ..Moment::default()
+        };
         for field in fields {
             match field {
                 Field::Char(char) => self.char(*char)?,
@@ -251,7 +289,12 @@ impl<'t> Reader<'t> {
     }
 
     fn digits(&mut self, least: usize, most: usize) -> Option<&'t str> {
-        let count = self.rest.bytes().take(most).take_while(u8::is_ascii_digit).count();
+        let count = self
+            .rest
+            .bytes()
+            .take(most)
+            .take_while(u8::is_ascii_digit)
+            .count();
         let (digits, rest) = self.rest.split_at(count);
         self.rest = rest;
         (count >= least).then_some(digits)
@@ -276,18 +319,31 @@ impl<'t> Reader<'t> {
             self.rest = rest;
             return Some(0);
         }
-        let sign = if self.char('+').is_some() { 1 } else { self.char('-').map(|()| -1)? };
+        let sign = if self.char('+').is_some() {
+            1
+        } else {
+            self.char('-').map(|()| -1)?
+        };
         let hours = self.signed(2, 2)?;
         let colon = self.char(':').is_some();
-        let minutes = if colon || self.rest.starts_with(|c: char| c.is_ascii_digit()) { self.signed(2, 2)? } else { 0 };
+        let minutes = if colon || self.rest.starts_with(|c: char| c.is_ascii_digit()) {
+            self.signed(2, 2)?
+        } else {
+            0
+        };
         (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes))
     }
 
     fn month_name(&mut self) -> Option<u32> {
-        let end = self.rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         let name = name.to_ascii_lowercase();
-        let month = MONTHS.iter().position(|month| *month == name || month[..3] == *name)?;
+        let month = MONTHS
+            .iter()
+            .position(|month| *month == name || month[..3] == *name)?;
         self.rest = rest;
         u32::try_from(month + 1).ok()
     }
@@ -314,7 +370,11 @@ mod tests {
     #[test]
     fn a_day_that_exists_is_counted_from_1970() {
         for (text, days) in [
-            ("1970-01-01", 0), ("1969-12-31", -1), ("2000-02-29", 11_016), ("0001-01-01", -719_162), ("9999-12-31", 2_932_896),
+            ("1970-01-01", 0),
+            ("1969-12-31", -1),
+            ("2000-02-29", 11_016),
+            ("0001-01-01", -719_162),
+            ("9999-12-31", 2_932_896),
         ] {
             assert_eq!(date(text, &Pattern::Usual), Some(days), "{text}");
         }
@@ -323,8 +383,20 @@ mod tests {
     #[test]
     fn a_day_that_does_not_exist_is_none() {
         for text in [
-            "2023-02-30", "2023-02-29", "1900-02-29", "2023-13-01", "2023-00-10", "2023-01-00", "0000-01-01", "2023-1-1", "",
-            "20230101", "2023-01-01T00:00", "2023-01-011", "-2023-01-01", "٢٠٢٣-01-01",
+            "2023-02-30",
+            "2023-02-29",
+            "1900-02-29",
+            "2023-13-01",
+            "2023-00-10",
+            "2023-01-00",
+            "0000-01-01",
+            "2023-1-1",
+            "",
+            "20230101",
+            "2023-01-01T00:00",
+            "2023-01-011",
+            "-2023-01-01",
+            "٢٠٢٣-01-01",
         ] {
             assert_eq!(date(text, &Pattern::Usual), None, "{text}");
         }
@@ -334,8 +406,13 @@ mod tests {
     fn a_date_is_read_by_a_pattern() {
         let day = date("2010-08-14", &Pattern::Usual);
         for (pattern, text) in [
-            ("%d/%m/%Y", "14/08/2010"), ("%d/%m/%Y", "14/8/2010"), ("%e %B %Y", "14 August 2010"), ("%b %d, %Y", "Aug 14, 2010"),
-            ("%d.%m.%y", "14.08.10"), ("%Y%m%d", "20100814"), ("%F", "2010-08-14"),
+            ("%d/%m/%Y", "14/08/2010"),
+            ("%d/%m/%Y", "14/8/2010"),
+            ("%e %B %Y", "14 August 2010"),
+            ("%b %d, %Y", "Aug 14, 2010"),
+            ("%d.%m.%y", "14.08.10"),
+            ("%Y%m%d", "20100814"),
+            ("%F", "2010-08-14"),
         ] {
             assert_eq!(date(text, &by(pattern)), day, "{pattern}");
         }
@@ -347,14 +424,25 @@ mod tests {
     fn a_timestamp_is_utc_unless_it_has_an_offset() {
         let noon = 12 * 3600 * SECOND;
         for text in [
-            "1970-01-01T12:00:00Z", "1970-01-01 12:00", "1970-01-01T13:00:00.000+01:00", "1970-01-01T06:30-0530",
-            "1970-01-01 12:00:00.0000009", "1970-01-01t12:00:00z", "1970-01-01 12:00:00 +00",
+            "1970-01-01T12:00:00Z",
+            "1970-01-01 12:00",
+            "1970-01-01T13:00:00.000+01:00",
+            "1970-01-01T06:30-0530",
+            "1970-01-01 12:00:00.0000009",
+            "1970-01-01t12:00:00z",
+            "1970-01-01 12:00:00 +00",
         ] {
             assert_eq!(timestamp(text, &Pattern::Usual), Some(noon), "{text}");
         }
         assert_eq!(timestamp("1970-01-01", &Pattern::Usual), Some(0));
-        assert_eq!(timestamp("1970-01-01T00:00:00.25Z", &Pattern::Usual), Some(250_000));
-        assert_eq!(timestamp("1970-01-01 12:00 PM", &by("%F %I:%M %p")), Some(noon));
+        assert_eq!(
+            timestamp("1970-01-01T00:00:00.25Z", &Pattern::Usual),
+            Some(250_000)
+        );
+        assert_eq!(
+            timestamp("1970-01-01 12:00 PM", &by("%F %I:%M %p")),
+            Some(noon)
+        );
         assert_eq!(timestamp("43200", &Pattern::UnixSeconds), Some(noon));
         assert_eq!(timestamp("43200000", &Pattern::UnixMillis), Some(noon));
         assert_eq!(timestamp("-0.5", &Pattern::UnixSeconds), Some(-500_000));
@@ -362,7 +450,13 @@ mod tests {
 
     #[test]
     fn a_time_that_does_not_exist_is_none() {
-        for text in ["1970-01-01T24:00", "1970-01-01T12:60", "1970-01-01T12", "1970-01-01T12:00+25:00", "1970-01-01Tnoon"] {
+        for text in [
+            "1970-01-01T24:00",
+            "1970-01-01T12:60",
+            "1970-01-01T12",
+            "1970-01-01T12:00+25:00",
+            "1970-01-01Tnoon",
+        ] {
             assert_eq!(timestamp(text, &Pattern::Usual), None, "{text}");
         }
     }

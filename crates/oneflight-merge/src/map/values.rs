@@ -6,7 +6,7 @@
 
 use super::lookup::{Lookups, Translated};
 use super::number;
-use super::path::{Each, Path, Special, Step, To};
+use super::path::{Path, Special, Step, To};
 use super::records::{Unknown, ValueSpec};
 use crate::rows::{Chunk, Flat, Rows, Scope};
 use serde_json::Value as Json;
@@ -26,19 +26,19 @@ pub(crate) struct Context<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At<'u, 'a> {
     pub(crate) line: u64,
-    here: Here<'a>,
-    up: Up<'u, 'a>,
+    pub(super) here: Here<'a>,
+    pub(super) up: Up<'u, 'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Here<'a> {
+pub(super) enum Here<'a> {
     Flat(&'a Flat, usize),
     Json(&'a Json),
     Text(&'a str),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Up<'u, 'a> {
+pub(super) enum Up<'u, 'a> {
     Scope(Option<&'a Arc<Scope>>),
     At(&'u At<'u, 'a>),
 }
@@ -51,7 +51,7 @@ pub(crate) struct Fault {
     pub(crate) reason: String,
 }
 
-enum Raw<'a> {
+pub(super) enum Raw<'a> {
     Null,
     Text(Cow<'a, str>),
     /// Something that has no text: an array or an object.
@@ -60,8 +60,15 @@ enum Raw<'a> {
 
 impl<'a> Context<'a> {
     pub(crate) fn new(chunk: &'a Chunk, lookups: &'a Lookups, names: &[String]) -> Self {
-        let columns = names.iter().map(|name| chunk.file.columns.iter().position(|column| column == name)).collect();
-        Self { chunk, lookups, columns }
+        let columns = names
+            .iter()
+            .map(|name| chunk.file.columns.iter().position(|column| column == name))
+            .collect();
+        Self {
+            chunk,
+            lookups,
+            columns,
+        }
     }
 
     /// How many rows the chunk has.
@@ -75,16 +82,28 @@ impl<'a> Context<'a> {
     /// The row with this number.
     pub(crate) fn row(&self, row: usize) -> At<'a, 'a> {
         match &self.chunk.rows {
-            Rows::Flat(flat) => At { line: flat.lines[row], here: Here::Flat(flat, row), up: Up::Scope(None) },
+            Rows::Flat(flat) => At {
+                line: flat.lines[row],
+                here: Here::Flat(flat, row),
+                up: Up::Scope(None),
+            },
             Rows::Tree(trees) => {
                 let tree = &trees[row];
-                At { line: tree.line, here: Here::Json(&tree.value), up: Up::Scope(tree.parent.as_ref()) }
+                At {
+                    line: tree.line,
+                    here: Here::Json(&tree.value),
+                    up: Up::Scope(tree.parent.as_ref()),
+                }
             }
         }
     }
 
     /// The text of a value as the mapping means it; none if it is null.
-    pub(crate) fn text(&self, spec: &'a ValueSpec, at: &At<'_, 'a>) -> Result<Option<Cow<'a, str>>, Fault> {
+    pub(crate) fn text(
+        &self,
+        spec: &'a ValueSpec,
+        at: &At<'_, 'a>,
+    ) -> Result<Option<Cow<'a, str>>, Fault> {
         let text = match &spec.constant {
             Some(constant) => Some(Cow::Borrowed(constant.as_str())),
             None => self.first(spec, at)?,
@@ -100,48 +119,104 @@ impl<'a> Context<'a> {
     }
 
     fn first(&self, spec: &'a ValueSpec, at: &At<'_, 'a>) -> Result<Option<Cow<'a, str>>, Fault> {
+        if let Some(join) = &spec.join {
+            return self.joined(spec, join, at);
+        }
         for path in &spec.from {
-            let mut text = match self.raw(path, at) {
-                Raw::Null => continue,
-                Raw::Text(text) => text,
-                Raw::Compound(json) => return Err(spec.fault(&json.to_string(), "expected one value, not a list or an object")),
-            };
-            let trimmed = text.trim();
-            if is_null(trimmed, &spec.null) {
-                continue;
+            let text = self.one(spec, path, at)?;
+            if text.is_some() {
+                return Ok(text);
             }
-            if spec.trim && trimmed.len() != text.len() {
-                text = trim(text);
-            }
-            return Ok(Some(text));
         }
         if !self.is_there(spec) {
             let reason = format!("expected a column `{}` in the file", spec.name);
-            return Err(Fault { column: Some(spec.name.clone()), value: None, reason });
+            return Err(Fault {
+                column: Some(spec.name.clone()),
+                value: None,
+                reason,
+            });
         }
         Ok(None)
+    }
+
+    fn joined(
+        &self,
+        spec: &'a ValueSpec,
+        join: &str,
+        at: &At<'_, 'a>,
+    ) -> Result<Option<Cow<'a, str>>, Fault> {
+        let mut joined = String::new();
+        for (nth, path) in spec.from.iter().enumerate() {
+            let Some(text) = self.one(spec, path, at)? else {
+                return Ok(None);
+            };
+            if nth > 0 {
+                joined.push_str(join);
+            }
+            joined.push_str(&text);
+        }
+        Ok(Some(Cow::Owned(joined)))
+    }
+
+    fn one(
+        &self,
+        spec: &'a ValueSpec,
+        path: &'a Path,
+        at: &At<'_, 'a>,
+    ) -> Result<Option<Cow<'a, str>>, Fault> {
+        let text = match self.raw(path, at) {
+            Raw::Null => return Ok(None),
+            Raw::Text(text) => text,
+            Raw::Compound(json) => {
+                return Err(spec.fault(
+                    &json.to_string(),
+                    "expected one value, not a list or an object",
+                ));
+            }
+        };
+        let trimmed = text.trim();
+        if is_null(trimmed, &spec.null) {
+            return Ok(None);
+        }
+        Ok(Some(if spec.trim && trimmed.len() != text.len() {
+            trim(text)
+        } else {
+            text
+        }))
     }
 
     /// True unless the file is flat and has none of the columns.
     fn is_there(&self, spec: &ValueSpec) -> bool {
         let flat = matches!(self.chunk.rows, Rows::Flat(_));
-        !flat || spec.from.iter().any(|path| !matches!(path.to, To::Within { name, .. } if self.columns[name].is_none()))
+        !flat
+            || spec.from.iter().any(
+                |path| !matches!(path.to, To::Within { name, .. } if self.columns[name].is_none()),
+            )
     }
 
-    fn translate(&self, spec: &'a ValueSpec, text: Cow<'a, str>) -> Result<Option<Cow<'a, str>>, Fault> {
-        let Some((lookup, unknown)) = spec.lookup else { return Ok(Some(text)) };
+    fn translate(
+        &self,
+        spec: &'a ValueSpec,
+        text: Cow<'a, str>,
+    ) -> Result<Option<Cow<'a, str>>, Fault> {
+        let Some((lookup, unknown)) = spec.lookup else {
+            return Ok(Some(text));
+        };
         match (self.lookups.translate(lookup, &text), unknown) {
             (Translated::To(to), _) => Ok(Some(Cow::Borrowed(to))),
             (_, Unknown::Keep) => Ok(Some(text)),
             (_, Unknown::Null) => Ok(None),
-            (Translated::Unknown, Unknown::Reject) => Err(spec.fault(&text, "expected a value that the lookup knows")),
-            (Translated::Ambiguous, Unknown::Reject) => {
-                Err(spec.fault(&text, "expected a value that the lookup translates to one thing, not to several"))
+            (Translated::Unknown, Unknown::Reject) => {
+                Err(spec.fault(&text, "expected a value that the lookup knows"))
             }
+            (Translated::Ambiguous, Unknown::Reject) => Err(spec.fault(
+                &text,
+                "expected a value that the lookup translates to one thing, not to several",
+            )),
         }
     }
 
-    fn raw(&self, path: &'a Path, at: &At<'_, 'a>) -> Raw<'a> {
+    pub(super) fn raw(&self, path: &'a Path, at: &At<'_, 'a>) -> Raw<'a> {
         let steps = match &path.to {
             To::Special(special) => return self.special(special, at),
             To::Here => None,
@@ -157,7 +232,9 @@ impl<'a> Context<'a> {
             }
             (Some(Here::Text(text)), None) => Raw::Text(Cow::Borrowed(text)),
             (Some(Here::Json(json)), None) => raw_json(json),
-            (Some(Here::Json(json)), Some((_, steps))) => walk(json, steps).map_or(Raw::Null, raw_json),
+            (Some(Here::Json(json)), Some((_, steps))) => {
+                walk(json, steps).map_or(Raw::Null, raw_json)
+            }
         }
     }
 
@@ -174,35 +251,11 @@ impl<'a> Context<'a> {
             },
         })
     }
-
-    /// Calls `with` for each element of a list; nulls are no elements.
-    pub(crate) fn each(
-        &self,
-        each: &'a Each,
-        null: &[String],
-        at: &At<'_, 'a>,
-        with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let steps: &[Step] = match &each.path.to {
-            To::Within { steps, .. } => steps,
-            To::Here | To::Special(_) => &[],
-        };
-        match at.climb(each.path.up) {
-            Some(Here::Json(json)) if !matches!(each.path.to, To::Special(_)) => {
-                let walk = Walk { split: each.split.as_deref(), null, line: at.line };
-                walk.elements(json, steps, at, with)
-            }
-            _ => match self.raw(&each.path, at) {
-                Raw::Text(Cow::Borrowed(text)) => texts(text, each.split.as_deref(), null, at, with),
-                _ => Ok(()),
-            },
-        }
-    }
 }
 
 impl<'u, 'a> At<'u, 'a> {
     /// What stands `levels` up from here.
-    fn climb(&self, levels: usize) -> Option<Here<'a>> {
+    pub(super) fn climb(&self, levels: usize) -> Option<Here<'a>> {
         let (mut here, mut up) = (self.here, self.up);
         for _ in 0..levels {
             (here, up) = match up {
@@ -220,108 +273,22 @@ impl<'u, 'a> At<'u, 'a> {
 impl ValueSpec {
     /// Says what is wrong with this value.
     pub(crate) fn fault(&self, value: &str, reason: impl Into<String>) -> Fault {
-        Fault { column: Some(self.name.clone()), value: Some(shorten(value)), reason: reason.into() }
-    }
-}
-
-/// Walks to the elements of a list in a nested value.
-struct Walk<'w> {
-    split: Option<&'w str>,
-    null: &'w [String],
-    line: u64,
-}
-
-impl Walk<'_> {
-    fn elements<'a>(
-        &self,
-        json: &'a Json,
-        steps: &[Step],
-        up: &At<'_, 'a>,
-        with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let Some((step, rest)) = steps.split_first() else { return self.leaf(json, up, with) };
-        match (step, json) {
-            (Step::Member(name), Json::Object(members)) => {
-                members.get(name).map_or(Ok(()), |json| self.elements(json, rest, up, with))
-            }
-            (Step::Index(index), Json::Array(array)) => {
-                array.get(*index).map_or(Ok(()), |json| self.elements(json, rest, up, with))
-            }
-            (Step::All, Json::Array(array)) => array.iter().try_for_each(|json| {
-                let at = At { line: self.line, here: Here::Json(json), up: Up::At(up) };
-                // The last list is one of elements itself, and must not be a level of its own.
-                if rest.is_empty() { self.leaf(json, up, with) } else { self.elements(json, rest, &at, with) }
-            }),
-            // A value that is no list counts as a list of itself.
-            (Step::All, json) => self.elements(json, rest, up, with),
-            (Step::Deep(name), json) => self.deep(json, name, rest, up, with),
-            _ => Ok(()),
+        Fault {
+            column: Some(self.name.clone()),
+            value: Some(shorten(value)),
+            reason: reason.into(),
         }
-    }
-
-    fn deep<'a>(
-        &self,
-        json: &'a Json,
-        name: &str,
-        rest: &[Step],
-        up: &At<'_, 'a>,
-        with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        match json {
-            Json::Object(members) => members.iter().try_for_each(|(member, json)| {
-                if member == name {
-                    self.elements(json, rest, up, with)
-                } else {
-                    self.deep(json, name, rest, up, with)
-                }
-            }),
-            Json::Array(array) => array.iter().try_for_each(|json| self.deep(json, name, rest, up, with)),
-            _ => Ok(()),
-        }
-    }
-
-    fn leaf<'a>(
-        &self,
-        json: &'a Json,
-        up: &At<'_, 'a>,
-        with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        match json {
-            Json::Null => Ok(()),
-            Json::Array(array) => array.iter().try_for_each(|json| self.leaf(json, up, with)),
-            Json::String(text) => texts(text, self.split, self.null, up, with),
-            _ => with(&At { line: self.line, here: Here::Json(json), up: Up::At(up) }),
-        }
-    }
-}
-
-/// Calls `with` for each text between the separators that is not null.
-fn texts<'a>(
-    text: &'a str,
-    split: Option<&str>,
-    null: &[String],
-    up: &At<'_, 'a>,
-    with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let mut one = |text: &'a str| {
-        let text = text.trim();
-        if text.is_empty() || is_null(text, null) {
-            return Ok(());
-        }
-        with(&At { line: up.line, here: Here::Text(text), up: Up::At(up) })
-    };
-    match split {
-        Some(split) => text.split(split).try_for_each(one),
-        None => one(text),
     }
 }
 
 fn walk<'a>(json: &'a Json, steps: &[Step]) -> Option<&'a Json> {
-    steps.iter().try_fold(json, |json, step| match (step, json) {
-        (Step::Member(name), Json::Object(members)) => members.get(name),
-        (Step::Index(index), Json::Array(array)) => array.get(*index),
-        _ => None,
-    })
+    steps
+        .iter()
+        .try_fold(json, |json, step| match (step, json) {
+            (Step::Member(name), Json::Object(members)) => members.get(name),
+            (Step::Index(index), Json::Array(array)) => array.get(*index),
+            _ => None,
+        })
 }
 
 fn raw_json(json: &Json) -> Raw<'_> {
@@ -335,7 +302,7 @@ fn raw_json(json: &Json) -> Raw<'_> {
     })
 }
 
-fn is_null(text: &str, null: &[String]) -> bool {
+pub(super) fn is_null(text: &str, null: &[String]) -> bool {
     null.iter().any(|token| token == text)
 }
 

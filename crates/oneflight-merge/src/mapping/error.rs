@@ -67,7 +67,11 @@ impl MappingError {
 
 impl fmt::Display for MappingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)
+        write!(
+            f,
+            "{}:{}:{}: {}",
+            self.file, self.line, self.column, self.message
+        )
     }
 }
 
@@ -83,7 +87,11 @@ pub(crate) struct Problems<'t> {
 
 impl<'t> Problems<'t> {
     pub(crate) fn new(file: &'t str, text: &'t str) -> Self {
-        Self { file, text, found: RefCell::default() }
+        Self {
+            file,
+            text,
+            found: RefCell::default(),
+        }
     }
 
     /// Notes what is wrong at a place in the text.
@@ -93,8 +101,14 @@ impl<'t> Problems<'t> {
 
     /// Notes that a name is not one of those that are possible.
     pub(crate) fn unknown(&self, at: usize, what: &str, name: &str, possible: &[&str]) {
-        let near = nearest(name, possible).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        let listed = if possible.is_empty() { "there are none".into() } else { format!("possible: {}", possible.join(", ")) };
+        let near = nearest(name, possible)
+            .map(|near| format!("; did you mean `{near}`?"))
+            .unwrap_or_default();
+        let listed = if possible.is_empty() {
+            "there are none".into()
+        } else {
+            format!("possible: {}", possible.join(", "))
+        };
         self.note(at, format!("{what} `{name}` is not known{near} ({listed})"));
     }
 
@@ -108,17 +122,24 @@ impl<'t> Problems<'t> {
         format!("{}:{}", self.file, self.line_and_column(at).0)
     }
 
-    /// What has been found, or none.
-    pub(crate) fn into_errors(self) -> Option<MappingErrors> {
+    /// What has been found.
+    pub(crate) fn into_errors(self) -> MappingErrors {
         let mut found = self.found.take();
+        if found.is_empty() {
+            found.push((0, "the mapping cannot be understood".into()));
+        }
         found.sort_by_key(|(at, _)| *at);
         found.dedup();
         let errors = found.into_iter().map(|(at, message)| {
             let (line, column) = self.line_and_column(at);
-            MappingError { file: self.file.to_owned(), line, column, message }
+            MappingError {
+                file: self.file.to_owned(),
+                line,
+                column,
+                message,
+            }
         });
-        let errors: Vec<_> = errors.collect();
-        (!errors.is_empty()).then_some(MappingErrors(errors))
+        MappingErrors(errors.collect())
     }
 
     fn line_and_column(&self, at: usize) -> (usize, usize) {
@@ -139,7 +160,12 @@ fn nearest<'p>(name: &str, possible: &[&'p str]) -> Option<&'p str> {
     let far = (name.chars().count() / 3).max(1);
     possible
         .iter()
-        .map(|possible| (strsim::damerau_levenshtein(&name, &possible.to_lowercase()), *possible))
+        .map(|possible| {
+            (
+                strsim::damerau_levenshtein(&name, &possible.to_lowercase()),
+                *possible,
+            )
+        })
         .filter(|(distance, _)| *distance <= far)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, possible)| possible)
@@ -153,7 +179,7 @@ mod tests {
     fn an_error_names_file_line_and_column_and_a_near_name() {
         let problems = Problems::new("m.toml", "a = 1\nß = 2 x");
         problems.unknown(13, "key", "colums", &["key", "columns"]);
-        let errors = problems.into_errors().expect("one");
+        let errors = problems.into_errors();
         assert_eq!(
             errors.to_string(),
             "m.toml:2:7: key `colums` is not known; did you mean `columns`? (possible: key, columns)"

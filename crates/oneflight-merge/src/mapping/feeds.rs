@@ -45,66 +45,119 @@ pub(crate) struct FeedDefaults<'t> {
 
 impl Feed<'_> {
     pub(crate) fn grammar(&self) -> Grammar<'_> {
-        Grammar { source: self.source, captures: self.captures, flat: self.flat }
+        Grammar {
+            source: self.source,
+            captures: self.captures,
+            flat: self.flat,
+        }
     }
 }
 
-/// Reads the section of a feed.
+/// Reads the section of a feed; only what does not depend on the tables, if there are none.
 pub(crate) fn feed<'t>(
     section: Section<'t>,
     name: &str,
     defaults: &FeedDefaults<'t>,
-    tables: &'t [TablePlan],
+    tables: Option<&'t [TablePlan]>,
     lookups: &'t [String],
 ) -> Option<FeedPlan> {
     let problems = section.problems;
-    let possible: Vec<&str> = SOURCE_KEYS.iter().chain(&["name", "into", "null", "trim", "source"]).copied().collect();
+    let possible: Vec<&str> = SOURCE_KEYS
+        .iter()
+        .chain(&["name", "into", "null", "trim", "source"])
+        .copied()
+        .collect();
     section.only("key of a feed", &possible);
     let draft = source(section);
     let Some(into) = section.section("into") else {
         if !section.has("into") {
-            problems.note(section.at, format!("the feed fills no table: expected a section such as [feed.{name}.into.TABLE]"));
+            problems.note(
+                section.at,
+                format!(
+                    "the feed fills no table: expected a section such as [feed.{name}.into.TABLE]"
+                ),
+            );
         }
         return None;
     };
-    let draft = draft?;
+    let (draft, tables) = (draft?, tables?);
     let feed = Feed {
+        state: RefCell::default(),
         problems,
         tables,
         lookups,
         labels: labels(into, tables),
-        source: section.text("source").map_or(defaults.source, |text| text.text),
+        source: section
+            .text("source")
+            .map_or(defaults.source, |text| text.text),
         captures: &draft.captures,
         columns: draft.columns(),
         flat: draft.is_flat(),
-        null: section.texts("null").map_or_else(|| defaults.null.clone(), |texts| tokens(&texts)),
+        null: section
+            .texts("null")
+            .map_or_else(|| defaults.null.clone(), |texts| tokens(&texts)),
         trim: section.flag("trim").unwrap_or(defaults.trim),
-        state: RefCell::default(),
     };
+    let (records, needs) = records(feed, into)?;
+    Some(FeedPlan {
+        name: name.to_owned(),
+        source: SourceDraft::into_source(draft, needs),
+        records,
+    })
+}
+
+/// Reads all records of a feed, and the columns that they need.
+fn records(feed: Feed<'_>, into: Section<'_>) -> Option<(Records, Vec<String>)> {
     let entries = into.entries();
     if entries.is_empty() {
-        problems.note(into.at, "`into` is empty: expected the records that each row declares");
+        feed.problems.note(
+            into.at,
+            "`into` is empty: expected the records that each row declares",
+        );
     }
-    let declared: Vec<Option<Declared>> = entries.iter().map(|entry| feed.declared(*entry)).collect();
-    let declared: Vec<Declared> = declared.into_iter().collect::<Option<_>>()?;
+    // All are read before the first that is wrong ends it, so that each error is told.
+    let declared: Vec<Option<Declared>> =
+        entries.iter().map(|entry| feed.declared(*entry)).collect();
+    let declared = declared.into_iter().collect::<Option<_>>()?;
     let declared = sort(&feed, &entries, declared)?;
-    let State { names, needs, memos } = feed.state.into_inner();
-    let records = Records { declared, names, memos };
-    Some(FeedPlan { name: name.to_owned(), source: SourceDraft::into_source(draft, needs), records })
+    let State {
+        names,
+        needs,
+        memos,
+    } = feed.state.into_inner();
+    Some((
+        Records {
+            declared,
+            names,
+            memos,
+        },
+        needs,
+    ))
 }
 
 /// Puts every record after those that it refers to by label.
 fn sort(feed: &Feed<'_>, entries: &[Entry<'_>], declared: Vec<Declared>) -> Option<Vec<Declared>> {
-    let needs: Vec<Vec<usize>> = declared.iter().map(|declared| labels_of(&declared.record)).collect();
+    let needs: Vec<Vec<usize>> = declared
+        .iter()
+        .map(|declared| labels_of(&declared.record))
+        .collect();
     let mut order: Vec<usize> = Vec::with_capacity(declared.len());
     while order.len() < declared.len() {
         let mut left = (0..declared.len()).filter(|at| !order.contains(at));
-        let next = left.clone().find(|at| needs[*at].iter().all(|need| order.contains(need)));
+        let next = left
+            .clone()
+            .find(|at| needs[*at].iter().all(|need| order.contains(need)));
         match (next, left.next()) {
             (Some(next), _) => order.push(next),
             (None, stuck) => {
                 let entry = entries[stuck.unwrap_or_default()];
-                feed.problems.note(entry.at, format!("`{}` refers to itself by the labels of this row: a circle", entry.key));
+                feed.problems.note(
+                    entry.at,
+                    format!(
+                        "`{}` refers to itself by the labels of this row: a circle",
+                        entry.key
+                    ),
+                );
                 return None;
             }
         }
@@ -132,7 +185,9 @@ fn labels_of(record: &RecordSpec) -> Vec<usize> {
 fn renumber(record: &mut RecordSpec, order: &[usize]) {
     for cell in &mut record.cells {
         match &mut cell.fill {
-            Fill::Label(label) => *label = order.iter().position(|at| at == label).unwrap_or_default(),
+            Fill::Label(label) => {
+                *label = order.iter().position(|at| at == label).unwrap_or_default()
+            }
             Fill::Record(record) => renumber(record, order),
             Fill::Value(..) => {}
         }

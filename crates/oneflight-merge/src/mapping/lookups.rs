@@ -14,10 +14,17 @@ use std::sync::Arc;
 pub(crate) fn lookup(entry: Entry<'_>, null: &Arc<[String]>) -> Option<LookupPlan> {
     let section = entry.section("a table such as [lookup.aliases]")?;
     let problems = section.problems;
-    let possible: Vec<&str> = SOURCE_KEYS.iter().chain(&["from", "to", "where", "fold", "null"]).copied().collect();
+    let possible: Vec<&str> = SOURCE_KEYS
+        .iter()
+        .chain(&["from", "to", "where", "fold", "null"])
+        .copied()
+        .collect();
     section.only("key of a lookup", &possible);
     let draft = source(section);
-    let written = [("from", "the column of the value that is translated"), ("to", "the column of what it becomes")];
+    let written = [
+        ("from", "the column of the value that is translated"),
+        ("to", "the column of what it becomes"),
+    ];
     let [from, to] = written.map(|(key, what)| {
         let text = section.text(key);
         if !section.has(key) {
@@ -26,25 +33,64 @@ pub(crate) fn lookup(entry: Entry<'_>, null: &Arc<[String]>) -> Option<LookupPla
         text
     });
     let only = conditions(section);
-    let fold = section.text("fold").and_then(|text| fold(problems, text)).unwrap_or(Fold::EXACT);
-    let null = section.texts("null").map_or_else(|| null.clone(), |texts| tokens(&texts));
+    let fold = section
+        .text("fold")
+        .and_then(|text| fold(problems, text))
+        .unwrap_or(Fold::EXACT);
+    let null = section
+        .texts("null")
+        .map_or_else(|| null.clone(), |texts| tokens(&texts));
     let draft = draft?;
-    let mut paths = Paths { problems, draft: &draft, names: Vec::new() };
+    let mut paths = Paths {
+        problems,
+        draft: &draft,
+        names: Vec::new(),
+    };
     let (from, to) = (paths.path(from?)?, paths.path(to?)?);
-    let only = only.into_iter().map(|(path, values)| Some((paths.path(path)?, values))).collect::<Option<_>>()?;
+    let only = only
+        .into_iter()
+        .map(|(path, values)| Some((paths.path(path)?, values)))
+        .collect::<Option<_>>()?;
     let names = paths.names;
-    let entries = Entries { names: names.clone(), from, to, only, null, fold };
-    Some(LookupPlan { name: entry.key.to_owned(), source: SourceDraft::into_source(draft, names), entries })
+    let entries = Entries {
+        names: names.clone(),
+        from,
+        to,
+        only,
+        null,
+        fold,
+    };
+    Some(LookupPlan {
+        name: entry.key.to_owned(),
+        source: SourceDraft::into_source(draft, names),
+        entries,
+    })
 }
 
 /// Reads `where = { column = "value", other = ["a", "b"] }`.
 fn conditions<'t>(section: Section<'t>) -> Vec<(Text<'t>, Vec<String>)> {
-    let Some(conditions) = section.section("where") else { return Vec::new() };
-    let condition = |entry: Entry<'t>| {
-        let values = entry.texts()?.into_iter().map(|text| text.text.to_owned()).collect();
-        Some((Text { text: entry.key, at: entry.at }, values))
+    let Some(conditions) = section.section("where") else {
+        return Vec::new();
     };
-    conditions.entries().into_iter().filter_map(condition).collect()
+    let condition = |entry: Entry<'t>| {
+        let values = entry
+            .texts()?
+            .into_iter()
+            .map(|text| text.text.to_owned())
+            .collect();
+        Some((
+            Text {
+                text: entry.key,
+                at: entry.at,
+            },
+            values,
+        ))
+    };
+    conditions
+        .entries()
+        .into_iter()
+        .filter_map(condition)
+        .collect()
 }
 
 struct Paths<'p> {
@@ -55,7 +101,11 @@ struct Paths<'p> {
 
 impl Paths<'_> {
     fn path(&mut self, text: Text<'_>) -> Option<Path> {
-        let grammar = Grammar { source: "", captures: &self.draft.captures, flat: self.draft.is_flat() };
+        let grammar = Grammar {
+            source: "",
+            captures: &self.draft.captures,
+            flat: self.draft.is_flat(),
+        };
         let path = match Path::parse(text.text, grammar, &mut self.names) {
             Ok(path) => path,
             Err(error) => {

@@ -17,10 +17,14 @@ pub(crate) fn order(tables: usize, edges: &[Edge]) -> Result<Vec<usize>, Vec<usi
     let mut order: Vec<usize> = Vec::with_capacity(tables);
     while order.len() < tables {
         let waits = |table: usize, keys_only: bool| {
-            edges.iter().any(|edge| edge.from == table && (edge.key || !keys_only) && !order.contains(&edge.to))
+            edges.iter().any(|edge| {
+                edge.from == table && (edge.key || !keys_only) && !order.contains(&edge.to)
+            })
         };
         let left = || (0..tables).filter(|table| !order.contains(table));
-        let next = left().find(|table| !waits(*table, false)).or_else(|| left().find(|table| !waits(*table, true)));
+        let next = left()
+            .find(|table| !waits(*table, false))
+            .or_else(|| left().find(|table| !waits(*table, true)));
         match next {
             Some(table) => order.push(table),
             None => return Err(cycle(edges, &order, left().next().unwrap_or_default())),
@@ -34,7 +38,10 @@ fn cycle(edges: &[Edge], placed: &[usize], from: usize) -> Vec<usize> {
     let mut walk = vec![from];
     loop {
         let last = walk[walk.len() - 1];
-        let next = edges.iter().find(|edge| edge.key && edge.from == last && !placed.contains(&edge.to)).map(|edge| edge.to);
+        let next = edges
+            .iter()
+            .find(|edge| edge.key && edge.from == last && !placed.contains(&edge.to))
+            .map(|edge| edge.to);
         // Each table that is left waits for one that is left, so there always is a next one.
         let Some(next) = next else { return walk };
         if let Some(at) = walk.iter().position(|table| *table == next) {
@@ -56,18 +63,27 @@ mod tests {
 
     #[test]
     fn a_table_comes_after_those_that_it_refers_to() {
-        assert_eq!(order(3, &[edge(0, 1, true), edge(1, 2, false)]), Ok(vec![2, 1, 0]));
+        assert_eq!(
+            order(3, &[edge(0, 1, true), edge(1, 2, false)]),
+            Ok(vec![2, 1, 0])
+        );
     }
 
     #[test]
     fn a_reference_outside_the_key_gives_way() {
-        assert_eq!(order(2, &[edge(0, 1, false), edge(1, 0, true)]), Ok(vec![0, 1]));
+        assert_eq!(
+            order(2, &[edge(0, 1, false), edge(1, 0, true)]),
+            Ok(vec![0, 1])
+        );
         assert_eq!(order(1, &[edge(0, 0, false)]), Ok(vec![0]));
     }
 
     #[test]
     fn a_cycle_in_keys_is_shown() {
-        assert_eq!(order(4, &[edge(0, 1, true), edge(1, 2, true), edge(2, 1, true)]), Err(vec![1, 2, 1]));
+        assert_eq!(
+            order(4, &[edge(0, 1, true), edge(1, 2, true), edge(2, 1, true)]),
+            Err(vec![1, 2, 1])
+        );
         assert_eq!(order(1, &[edge(0, 0, true)]), Err(vec![0, 0]));
     }
 }

@@ -45,51 +45,79 @@ pub fn parse(text: &str, file_name: &str) -> Result<Plan, MappingErrors> {
     let plan = match Document::parse(text) {
         Ok(document) => plan(&problems, document.as_table(), file_name),
         Err(error) => {
-            problems.note(start(error.span()).unwrap_or(0), format!("this is no TOML: {}", error.message().replace('\n', ", ")));
+            problems.note(
+                start(error.span()).unwrap_or(0),
+                format!("this is no TOML: {}", error.message().replace('\n', ", ")),
+            );
             None
         }
     };
-    if plan.is_none() && problems.is_empty() {
-        problems.note(0, "the mapping cannot be understood");
-    }
-    match (problems.into_errors(), plan) {
-        (None, Some(plan)) => Ok(plan),
-        (Some(errors), _) => Err(errors),
-        (None, None) => unreachable!("a mapping without a plan has an error"),
+    match plan {
+        Some(plan) if problems.is_empty() => Ok(plan),
+        _ => Err(problems.into_errors()),
     }
 }
 
 fn plan(problems: &Problems<'_>, root: &dyn TableLike, file_name: &str) -> Option<Plan> {
     let root = Section::new(problems, 0, root);
-    root.only("section", &["source", "defaults", "table", "feed", "lookup"]);
-    let stem = Path::new(file_name).file_stem().and_then(|stem| stem.to_str()).unwrap_or("oneflight");
+    root.only(
+        "section",
+        &["source", "defaults", "table", "feed", "lookup"],
+    );
+    let stem = Path::new(file_name)
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or("oneflight");
     let source = root.text("source").map_or(stem, |text| text.text);
     let (tables, mut feeds) = defaults(root, source);
     let drafts = read_tables(root, tables);
-    // Feeds are read even where the tables are wrong, as long as they can be laid out: each error is told once.
     let tables = layout(problems, &drafts);
     let lookups = read_lookups(root, &mut feeds);
     let names: Vec<String> = lookups.iter().map(|(name, _)| name.clone()).collect();
     let feeds = read_feeds(root, &feeds, tables.as_deref(), &names);
-    let lookups = lookups.into_iter().map(|(_, lookup)| lookup).collect::<Option<Vec<LookupPlan>>>()?;
-    Some(Plan { tables: tables?, feeds: feeds?, lookups })
+    let lookups = lookups
+        .into_iter()
+        .map(|(_, lookup)| lookup)
+        .collect::<Option<Vec<LookupPlan>>>()?;
+    Some(Plan {
+        tables: tables?,
+        feeds: feeds?,
+        lookups,
+    })
 }
 
 fn defaults<'t>(root: Section<'t>, source: &'t str) -> (TableDefaults, FeedDefaults<'t>) {
-    let mut tables = TableDefaults { fold: Fold::EXACT, policy: Policy::default() };
-    let mut feeds = FeedDefaults { source, null: [String::new()].into(), trim: false };
-    let Some(section) = root.section("defaults") else { return (tables, feeds) };
+    let mut tables = TableDefaults {
+        fold: Fold::EXACT,
+        policy: Policy::default(),
+    };
+    let mut feeds = FeedDefaults {
+        source,
+        null: [String::new()].into(),
+        trim: false,
+    };
+    let Some(section) = root.section("defaults") else {
+        return (tables, feeds);
+    };
     section.only("default", &["null", "trim", "fold", "policy"]);
     if let Some(texts) = section.texts("null") {
         feeds.null = tokens(&texts);
     }
     feeds.trim = section.flag("trim").unwrap_or(feeds.trim);
-    tables.fold = section.text("fold").and_then(|text| fold(section.problems, text)).unwrap_or(tables.fold);
+    tables.fold = section
+        .text("fold")
+        .and_then(|text| fold(section.problems, text))
+        .unwrap_or(tables.fold);
     let mut newest: Option<Text<'_>> = None;
-    tables.policy =
-        section.text("policy").and_then(|text| policy(section.problems, text, &mut newest)).unwrap_or(tables.policy);
+    tables.policy = section
+        .text("policy")
+        .and_then(|text| policy(section.problems, text, &mut newest))
+        .unwrap_or(tables.policy);
     if let Some(newest) = newest {
-        section.problems.note(newest.at, "`newest:COLUMN` belongs to a table, because the column does");
+        section.problems.note(
+            newest.at,
+            "`newest:COLUMN` belongs to a table, because the column does",
+        );
     }
     (tables, feeds)
 }
@@ -97,16 +125,32 @@ fn defaults<'t>(root: Section<'t>, source: &'t str) -> (TableDefaults, FeedDefau
 fn read_tables(root: Section<'_>, defaults: TableDefaults) -> Vec<TableDraft> {
     let Some(tables) = root.section("table") else {
         if !root.has("table") {
-            root.problems.note(0, "the mapping has no table: expected sections such as [table.country]");
+            root.problems.note(
+                0,
+                "the mapping has no table: expected sections such as [table.country]",
+            );
         }
         return Vec::new();
     };
-    tables.entries().into_iter().filter_map(|entry| table(entry, defaults)).collect()
+    tables
+        .entries()
+        .into_iter()
+        .filter_map(|entry| table(entry, defaults))
+        .collect()
 }
 
-fn read_lookups(root: Section<'_>, defaults: &mut FeedDefaults<'_>) -> Vec<(String, Option<LookupPlan>)> {
-    let Some(lookups) = root.section("lookup") else { return Vec::new() };
-    lookups.entries().into_iter().map(|entry| (entry.key.to_owned(), lookup(entry, &defaults.null))).collect()
+fn read_lookups(
+    root: Section<'_>,
+    defaults: &mut FeedDefaults<'_>,
+) -> Vec<(String, Option<LookupPlan>)> {
+    let Some(lookups) = root.section("lookup") else {
+        return Vec::new();
+    };
+    lookups
+        .entries()
+        .into_iter()
+        .map(|entry| (entry.key.to_owned(), lookup(entry, &defaults.null)))
+        .collect()
 }
 
 fn read_feeds<'t>(
@@ -117,32 +161,56 @@ fn read_feeds<'t>(
 ) -> Option<Vec<FeedPlan>> {
     let sections = sections(root);
     if sections.is_empty() {
-        root.problems.note(0, "the mapping has no feed: expected sections such as [feed.countries]");
+        root.problems.note(
+            0,
+            "the mapping has no feed: expected sections such as [feed.countries]",
+        );
     }
     let names: Vec<&str> = sections.iter().map(|(name, _)| name.as_str()).collect();
     for (at, (name, section)) in sections.iter().enumerate() {
         if names[..at].contains(&name.as_str()) {
-            section.problems.note(section.at, format!("two feeds are called `{name}`"));
+            section
+                .problems
+                .note(section.at, format!("two feeds are called `{name}`"));
         }
     }
-    let tables = tables?;
-    let feeds: Vec<Option<FeedPlan>> =
-        sections.iter().map(|(name, section)| feed(*section, name, defaults, tables, lookups)).collect();
+    let feeds: Vec<Option<FeedPlan>> = sections
+        .iter()
+        .map(|(name, section)| feed(*section, name, defaults, tables, lookups))
+        .collect();
     feeds.into_iter().collect()
 }
 
 /// The sections of the feeds with their names, from `[feed.NAME]` or from `[[feed]]`.
 fn sections(root: Section<'_>) -> Vec<(String, Section<'_>)> {
-    let Some(entry) = root.get("feed") else { return Vec::new() };
+    let Some(entry) = root.get("feed") else {
+        return Vec::new();
+    };
     if let Item::ArrayOfTables(array) = entry.item {
         let named = array.iter().map(|table| {
-            let section = Section::new(root.problems, start(table.span()).unwrap_or(entry.at), table);
-            let name = section.text("name").or_else(|| section.text("path")).map_or("feed", |text| text.text);
+            let section = Section::new(
+                root.problems,
+                start(table.span()).unwrap_or(entry.at),
+                table,
+            );
+            let name = section
+                .text("name")
+                .or_else(|| section.text("path"))
+                .map_or("feed", |text| text.text);
             (name.to_owned(), section)
         });
         return named.collect();
     }
-    let Some(feeds) = entry.section("sections such as [feed.NAME] or [[feed]]") else { return Vec::new() };
+    let Some(feeds) = entry.section("sections such as [feed.NAME] or [[feed]]") else {
+        return Vec::new();
+    };
     let feeds = feeds.entries().into_iter();
-    feeds.filter_map(|entry| Some((entry.key.to_owned(), entry.section("a section such as [feed.NAME]")?))).collect()
+    feeds
+        .filter_map(|entry| {
+            Some((
+                entry.key.to_owned(),
+                entry.section("a section such as [feed.NAME]")?,
+            ))
+        })
+        .collect()
 }

@@ -35,7 +35,11 @@ pub(crate) fn labels<'t>(into: Section<'t>, tables: &[TablePlan]) -> Vec<Label<'
         if table.is_none() {
             into.problems.unknown(at, "table", name, &names);
         }
-        Some(Label { name: entry.key, table, each: section.has("each") })
+        Some(Label {
+            name: entry.key,
+            table,
+            each: section.has("each"),
+        })
     };
     into.entries().into_iter().filter_map(label).collect()
 }
@@ -49,26 +53,54 @@ impl Feed<'_> {
             Some(entry) => Some(self.each(entry)?),
             None => None,
         };
-        let place = if each.is_some() { Place::Element } else { Place::Row };
+        let place = if each.is_some() {
+            Place::Element
+        } else {
+            Place::Row
+        };
         let record = self.record(section, label.table?, place, &DECLARED_KEYS)?;
-        let (each, null) = each.map_or((None, self.null.clone()), |(each, null)| (Some(each), null));
+        let (each, null) =
+            each.map_or((None, self.null.clone()), |(each, null)| (Some(each), null));
         Some(Declared { each, null, record })
     }
 
-    fn record(&self, section: Section<'_>, table: usize, place: Place, others: &[&str]) -> Option<RecordSpec> {
+    fn record(
+        &self,
+        section: Section<'_>,
+        table: usize,
+        place: Place,
+        others: &[&str],
+    ) -> Option<RecordSpec> {
         let plan = &self.tables[table];
-        let names: Vec<&str> = plan.columns.iter().map(|column| column.name.as_str()).collect();
+        let names: Vec<&str> = plan
+            .columns
+            .iter()
+            .map(|column| column.name.as_str())
+            .collect();
         let mut cells = Vec::new();
         let mut right = true;
-        for entry in section.entries().into_iter().filter(|entry| !others.contains(&entry.key)) {
+        for entry in section
+            .entries()
+            .into_iter()
+            .filter(|entry| !others.contains(&entry.key))
+        {
             let Some(column) = names.iter().position(|name| *name == entry.key) else {
                 let possible: Vec<&str> = names.iter().chain(others).copied().collect();
-                self.problems.unknown(entry.at, &format!("column of `{}`", plan.sql.name), entry.key, &possible);
+                self.problems.unknown(
+                    entry.at,
+                    &format!("column of `{}`", plan.sql.name),
+                    entry.key,
+                    &possible,
+                );
                 right = false;
                 continue;
             };
             match self.fill(entry, &plan.columns[column], plan, place) {
-                Some(fill) => cells.push(CellSpec { column, required: is_required(plan, column), fill }),
+                Some(fill) => cells.push(CellSpec {
+                    column,
+                    required: is_required(plan, column),
+                    fill,
+                }),
                 None => right = false,
             }
         }
@@ -77,17 +109,29 @@ impl Feed<'_> {
             None => None,
         };
         let create = section.flag("create").unwrap_or(true);
-        let spec = RecordSpec { table, create, cells, external, memo: None };
+        let spec = RecordSpec {
+            table,
+            create,
+            cells,
+            external,
+            memo: None,
+        };
         // What is missing is told only where all that is there is right: it may be what is wrong.
         (right && self.is_complete(section, plan, &spec)).then_some(spec)
     }
 
-    fn fill(&self, entry: Entry<'_>, column: &ColumnPlan, plan: &TablePlan, place: Place) -> Option<Fill> {
+    fn fill(
+        &self,
+        entry: Entry<'_>,
+        column: &ColumnPlan,
+        plan: &TablePlan,
+        place: Place,
+    ) -> Option<Fill> {
         match column.kind {
             ColumnKind::Scalar(kind) => {
                 let want = want(column, kind, plan);
                 let value = self.value(entry, &want, place, &[])?;
-                Some(Fill::Value(value, want))
+                Some(Fill::Value(Box::new(value), want))
             }
             ColumnKind::Ref(to) => self.reference(entry, to, place),
         }
@@ -98,31 +142,54 @@ impl Feed<'_> {
         if entry.item.is_str() {
             let text = entry.text()?;
             return match text.text.strip_prefix('&') {
-                Some(label) => self.label(Text { text: label, at: text.at }, to),
+                Some(label) => self.label(
+                    Text {
+                        text: label,
+                        at: text.at,
+                    },
+                    to,
+                ),
                 None => self.reference_by_value(entry, to, place),
             };
         }
         let table = &self.tables[to].sql.name;
-        let section = entry.section(&format!("the record of `{table}` that is referred to, such as {{ name = \"path\" }}"))?;
+        let section = entry.section(&format!(
+            "the record of `{table}` that is referred to, such as {{ name = \"path\" }}"
+        ))?;
         let mut spec = self.record(section, to, place, &REFERENCE_KEYS)?;
         self.remember(&mut spec);
         Some(Fill::Record(Box::new(spec)))
     }
 
     fn label(&self, label: Text<'_>, to: usize) -> Option<Fill> {
-        let names: Vec<&str> = self.labels.iter().filter(|label| !label.each).map(|label| label.name).collect();
-        let found = self.labels.iter().position(|known| known.name == label.text && !known.each);
+        let names: Vec<&str> = self
+            .labels
+            .iter()
+            .filter(|label| !label.each)
+            .map(|label| label.name)
+            .collect();
+        let found = self
+            .labels
+            .iter()
+            .position(|known| known.name == label.text && !known.each);
         let Some(at) = found else {
             let each = self.labels.iter().any(|known| known.name == label.text);
             if each {
                 self.problems.note(label.at, format!("`&{}` stands for one record for each element; only a record without `each` can be referred to", label.text));
             } else {
-                self.problems.unknown(label.at, "record of this row", label.text, &names);
+                self.problems
+                    .unknown(label.at, "record of this row", label.text, &names);
             }
             return None;
         };
         if self.labels[at].table.is_some_and(|table| table != to) {
-            self.problems.note(label.at, format!("`&{}` is a record of another table; expected one of `{}`", label.text, self.tables[to].sql.name));
+            self.problems.note(
+                label.at,
+                format!(
+                    "`&{}` is a record of another table; expected one of `{}`",
+                    label.text, self.tables[to].sql.name
+                ),
+            );
             return None;
         }
         Some(Fill::Label(at))
@@ -131,44 +198,87 @@ impl Feed<'_> {
     /// A path where a record is expected: the one value that identifies it.
     fn reference_by_value(&self, entry: Entry<'_>, to: usize, place: Place) -> Option<Fill> {
         let plan = &self.tables[to];
-        let key: Vec<usize> = (0..plan.columns.len()).filter(|at| plan.columns[*at].key).collect();
+        let key: Vec<usize> = (0..plan.columns.len())
+            .filter(|at| plan.columns[*at].key)
+            .collect();
         let [column] = key[..] else {
-            let names: Vec<String> = key.iter().map(|at| format!("{} = \"…\"", plan.columns[*at].name)).collect();
-            let example = if names.is_empty() { "external_id = \"…\"".to_owned() } else { names.join(", ") };
+            let names: Vec<String> = key
+                .iter()
+                .map(|at| format!("{} = \"…\"", plan.columns[*at].name))
+                .collect();
+            let example = if names.is_empty() {
+                "external_id = \"…\"".to_owned()
+            } else {
+                names.join(", ")
+            };
             self.problems.note(
                 entry.value_at(),
-                format!("`{}` is not known by one value; write {{ {example} }}", plan.sql.name),
+                format!(
+                    "`{}` is not known by one value; write {{ {example} }}",
+                    plan.sql.name
+                ),
             );
             return None;
         };
         let fill = self.fill(entry, &plan.columns[column], plan, place)?;
-        let cells = vec![CellSpec { column, required: false, fill }];
-        let mut spec = RecordSpec { table: to, create: true, cells, external: None, memo: None };
+        let cells = vec![CellSpec {
+            column,
+            required: false,
+            fill,
+        }];
+        let mut spec = RecordSpec {
+            table: to,
+            create: true,
+            cells,
+            external: None,
+            memo: None,
+        };
         self.remember(&mut spec);
         Some(Fill::Record(Box::new(spec)))
     }
 
     fn external(&self, entry: Entry<'_>, plan: &TablePlan, place: Place) -> Option<ExternalSpec> {
         if plan.sql.crosswalk.is_none() {
-            self.problems.note(entry.at, format!("`{}` has no crosswalk to hold external ids; give the table `crosswalk = true`", plan.sql.name));
+            self.problems.note(
+                entry.at,
+                format!(
+                    "`{}` has no crosswalk to hold external ids; give the table `crosswalk = true`",
+                    plan.sql.name
+                ),
+            );
             return None;
         }
-        let want = Want { kind: Kind::Text, fold: None, max_chars: Some(EXTERNAL_CHARS) };
+        let want = Want {
+            kind: Kind::Text,
+            fold: None,
+            max_chars: Some(EXTERNAL_CHARS),
+        };
         let id = self.value(entry, &want, place, &["source"])?;
-        let source = match entry.item.as_table_like().and_then(|table| table.get("source")) {
+        let source = match entry
+            .item
+            .as_table_like()
+            .and_then(|table| table.get("source"))
+        {
             Some(item) => match item.as_str() {
                 Some(source) => source,
                 None => return entry.expected("source = a text in quotes"),
             },
             None => self.source,
         };
-        Some(ExternalSpec { source: Arc::from(source), id, max_chars: EXTERNAL_CHARS })
+        Some(ExternalSpec {
+            source: Arc::from(source),
+            id,
+            max_chars: EXTERNAL_CHARS,
+        })
     }
 
     /// Gives a reference that one text identifies a place to remember it.
     fn remember(&self, spec: &mut RecordSpec) {
         let single = match &spec.cells[..] {
-            [cell] => matches!(cell.fill, Fill::Value(..)) && self.tables[spec.table].columns[cell.column].key,
+            [cell] => {
+                matches!(cell.fill, Fill::Value(..))
+                    && self.tables[spec.table].columns[cell.column].key
+            }
             _ => false,
         };
         if single && spec.external.is_none() {
@@ -182,21 +292,30 @@ impl Feed<'_> {
     fn is_complete(&self, section: Section<'_>, plan: &TablePlan, spec: &RecordSpec) -> bool {
         let says = |column: usize| spec.cells.iter().any(|cell| cell.column == column);
         let missing = |at: &usize| !says(*at);
-        let key: Vec<usize> = (0..plan.columns.len()).filter(|at| plan.columns[*at].key).collect();
+        let key: Vec<usize> = (0..plan.columns.len())
+            .filter(|at| plan.columns[*at].key)
+            .collect();
         let table = &plan.sql.name;
         if spec.external.is_none() {
-            if plan.key == KeyPlan::External {
-                self.problems.note(section.at, format!("`external_id` is missing: nothing else identifies a row of `{table}`"));
+            if plan.key == KeyPlan::External && plan.sql.crosswalk.is_some() {
+                self.problems.note(
+                    section.at,
+                    format!("`external_id` is missing: nothing else identifies a row of `{table}`"),
+                );
                 return false;
             }
             if let Some(at) = key.iter().copied().find(missing) {
                 let name = &plan.columns[at].name;
-                self.problems.note(section.at, format!("`{name}` is missing: it is part of the key of `{table}`"));
+                self.problems.note(
+                    section.at,
+                    format!("`{name}` is missing: it is part of the key of `{table}`"),
+                );
                 return false;
             }
         }
-        let required = (0..plan.columns.len()).filter(|at| !plan.columns[*at].key && is_required(plan, *at));
-        if let Some(at) = required.filter(missing).next().filter(|_| spec.create) {
+        let mut required =
+            (0..plan.columns.len()).filter(|at| !plan.columns[*at].key && is_required(plan, *at));
+        if let Some(at) = required.find(missing).filter(|_| spec.create) {
             let name = &plan.columns[at].name;
             self.problems.note(
                 section.at,
@@ -217,8 +336,19 @@ fn is_required(plan: &TablePlan, column: usize) -> bool {
 
 fn want(column: &ColumnPlan, kind: Kind, plan: &TablePlan) -> Want {
     let max_chars = match column.slot {
-        Slot::Key(slot) | Slot::Folded { key: Some(slot), .. } => plan.sql.key[slot].max_chars,
-        Slot::Attribute(slot) | Slot::Folded { key: None, shown: slot } => plan.sql.attributes[slot].column.max_chars,
+        Slot::Key(slot)
+        | Slot::Folded {
+            key: Some(slot), ..
+        } => plan.sql.key[slot].max_chars,
+        Slot::Attribute(slot)
+        | Slot::Folded {
+            key: None,
+            shown: slot,
+        } => plan.sql.attributes[slot].column.max_chars,
     };
-    Want { kind, fold: column.fold, max_chars }
+    Want {
+        kind,
+        fold: column.fold,
+        max_chars,
+    }
 }

@@ -31,13 +31,20 @@ pub(crate) struct Text<'t> {
 
 impl<'t> Section<'t> {
     pub(crate) fn new(problems: &'t Problems<'t>, at: usize, table: &'t dyn TableLike) -> Self {
-        Self { problems, at, table }
+        Self {
+            problems,
+            at,
+            table,
+        }
     }
 
     /// Its entries, in the order of the file.
     pub(crate) fn entries(&self) -> Vec<Entry<'t>> {
         let table = self.table;
-        table.iter().map(|(key, item)| self.entry(key, item)).collect()
+        table
+            .iter()
+            .map(|(key, item)| self.entry(key, item))
+            .collect()
     }
 
     /// The entry of this key.
@@ -80,8 +87,15 @@ impl<'t> Section<'t> {
     }
 
     fn entry(&self, key: &'t str, item: &'t Item) -> Entry<'t> {
-        let at = start(self.table.key(key).and_then(toml_edit::Key::span)).or(start(item.span())).unwrap_or(self.at);
-        Entry { problems: self.problems, key, at, item }
+        let at = start(self.table.key(key).and_then(toml_edit::Key::span))
+            .or(start(item.span()))
+            .unwrap_or(self.at);
+        Entry {
+            problems: self.problems,
+            key,
+            at,
+            item,
+        }
     }
 }
 
@@ -93,35 +107,64 @@ impl<'t> Entry<'t> {
 
     /// Notes that another type of value was expected.
     pub(crate) fn expected<T>(&self, what: &str) -> Option<T> {
-        self.problems.note(self.value_at(), format!("`{}`: expected {what}, not {}", self.key, article(self.item.type_name())));
+        self.problems.note(
+            self.value_at(),
+            format!(
+                "`{}`: expected {what}, not {}",
+                self.key,
+                article(self.item.type_name())
+            ),
+        );
         None
     }
 
     pub(crate) fn text(&self) -> Option<Text<'t>> {
         match self.item.as_str() {
-            Some(text) => Some(Text { text, at: self.value_at() }),
+            Some(text) => Some(Text {
+                text,
+                at: self.value_at(),
+            }),
             None => self.expected("a text in quotes"),
         }
     }
 
     pub(crate) fn flag(&self) -> Option<bool> {
-        self.item.as_bool().or_else(|| self.expected("true or false"))
+        self.item
+            .as_bool()
+            .or_else(|| self.expected("true or false"))
     }
 
     pub(crate) fn number(&self) -> Option<i64> {
-        self.item.as_integer().or_else(|| self.expected("a whole number"))
+        self.item
+            .as_integer()
+            .or_else(|| self.expected("a whole number"))
     }
 
     pub(crate) fn texts(&self) -> Option<Vec<Text<'t>>> {
         if let Some(text) = self.item.as_str() {
-            return Some(vec![Text { text, at: self.value_at() }]);
+            return Some(vec![Text {
+                text,
+                at: self.value_at(),
+            }]);
         }
-        let Some(array) = self.item.as_array() else { return self.expected("a text, or a list of texts") };
+        let Some(array) = self.item.as_array() else {
+            return self.expected("a text, or a list of texts");
+        };
         let texts = array.iter().map(|value| match value.as_str() {
-            Some(text) => Some(Text { text, at: start(value.span()).unwrap_or(self.at) }),
+            Some(text) => Some(Text {
+                text,
+                at: start(value.span()).unwrap_or(self.at),
+            }),
             None => {
                 let at = start(value.span()).unwrap_or(self.at);
-                self.problems.note(at, format!("`{}`: expected texts in quotes, not {}", self.key, article(value.type_name())));
+                self.problems.note(
+                    at,
+                    format!(
+                        "`{}`: expected texts in quotes, not {}",
+                        self.key,
+                        article(value.type_name())
+                    ),
+                );
                 None
             }
         });
@@ -130,7 +173,11 @@ impl<'t> Entry<'t> {
 
     pub(crate) fn section(&self, what: &str) -> Option<Section<'t>> {
         match self.item.as_table_like() {
-            Some(table) => Some(Section { problems: self.problems, at: self.at, table }),
+            Some(table) => Some(Section {
+                problems: self.problems,
+                at: self.at,
+                table,
+            }),
             None => self.expected(what),
         }
     }

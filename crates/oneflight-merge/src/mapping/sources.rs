@@ -6,11 +6,28 @@ use crate::plan::{Compression, Csv, Format, Source, Step};
 
 /// The keys of a source, to be listed with those of what it is part of.
 pub(crate) const SOURCE_KEYS: [&str; 11] = [
-    "path", "format", "header", "columns", "delimiter", "quote", "escape", "comment", "encoding", "compression", "rows",
+    "path",
+    "format",
+    "header",
+    "columns",
+    "delimiter",
+    "quote",
+    "escape",
+    "comment",
+    "encoding",
+    "compression",
+    "rows",
 ];
 const FORMATS: [&str; 5] = ["csv", "tsv", "ndjson", "json", "parquet"];
 /// Keys that only delimited text knows.
-const CSV_KEYS: [&str; 6] = ["header", "columns", "delimiter", "quote", "escape", "comment"];
+const CSV_KEYS: [&str; 6] = [
+    "header",
+    "columns",
+    "delimiter",
+    "quote",
+    "escape",
+    "comment",
+];
 
 /// A source, and what is known of its rows.
 #[derive(Debug)]
@@ -50,7 +67,10 @@ pub(crate) fn source(section: Section<'_>) -> Option<SourceDraft> {
     let problems = section.problems;
     let Some(path) = section.text("path") else {
         if !section.has("path") {
-            problems.note(section.at, "`path` is missing: where the file is, such as path = \"matches.csv\"");
+            problems.note(
+                section.at,
+                "`path` is missing: where the file is, such as path = \"matches.csv\"",
+            );
         }
         return None;
     };
@@ -62,14 +82,22 @@ pub(crate) fn source(section: Section<'_>) -> Option<SourceDraft> {
     let is_csv = matches!(name, "csv" | "tsv");
     for key in CSV_KEYS.iter().filter(|_| !is_csv) {
         if let Some(entry) = section.get(key) {
-            problems.note(entry.at, format!("`{key}` is for csv and tsv; the format here is {name}"));
+            problems.note(
+                entry.at,
+                format!("`{key}` is for csv and tsv; the format here is {name}"),
+            );
         }
     }
     if let Some(entry) = section.get("rows").filter(|_| name != "json") {
-        problems.note(entry.at, format!("`rows` is for json; the format here is {name}"));
+        problems.note(
+            entry.at,
+            format!("`rows` is for json; the format here is {name}"),
+        );
     }
     let format = match name {
-        "json" => Format::Json { rows: rows(section)? },
+        "json" => Format::Json {
+            rows: rows(section)?,
+        },
         "ndjson" => Format::Ndjson,
         "parquet" => Format::Parquet { needs: Vec::new() },
         _ => Format::Csv(csv(section, name == "tsv")),
@@ -78,7 +106,9 @@ pub(crate) fn source(section: Section<'_>) -> Option<SourceDraft> {
         path: path.text.to_owned(),
         format,
         encoding: section.text("encoding").map(|text| text.text.to_owned()),
-        compression: section.text("compression").and_then(|text| compression(problems, text)),
+        compression: section
+            .text("compression")
+            .and_then(|text| compression(problems, text)),
         at: problems.place(section.at),
     };
     Some(SourceDraft { source, captures })
@@ -90,14 +120,23 @@ fn captures(problems: &Problems<'_>, path: Text<'_>) -> Vec<String> {
     let mut rest = path.text;
     while let Some((_, after)) = rest.split_once('{') {
         let Some((name, after)) = after.split_once('}') else {
-            problems.note(path.at, format!("`{}`: a `}}` is missing after `{{`", path.text));
+            problems.note(
+                path.at,
+                format!("`{}`: a `}}` is missing after `{{`", path.text),
+            );
             break;
         };
-        let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+        let plain = !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || c == '_' || c == '-');
         if !plain || ["file", "stem", "line", "source"].contains(&name) {
             problems.note(path.at, format!("`{{{name}}}` cannot be a placeholder: expected a name of letters and digits, other than file, stem, line and source"));
         } else if captures.iter().any(|other| other == name) {
-            problems.note(path.at, format!("the placeholder `{{{name}}}` stands twice in the path"));
+            problems.note(
+                path.at,
+                format!("the placeholder `{{{name}}}` stands twice in the path"),
+            );
         }
         captures.push(name.to_owned());
         rest = after;
@@ -115,14 +154,32 @@ fn known_format<'t>(problems: &Problems<'_>, text: Text<'t>) -> Option<&'t str> 
 
 fn format_of(problems: &Problems<'_>, path: Text<'_>) -> Option<&'static str> {
     let lower = path.text.to_lowercase();
-    let plain = [".gz", ".zst"].iter().find_map(|end| lower.strip_suffix(end)).unwrap_or(&lower);
+    let plain = [".gz", ".zst"]
+        .iter()
+        .find_map(|end| lower.strip_suffix(end))
+        .unwrap_or(&lower);
     let extensions = [
-        (".csv", "csv"), (".tsv", "tsv"), (".tab", "tsv"), (".ndjson", "ndjson"), (".jsonl", "ndjson"), (".json", "json"),
+        (".csv", "csv"),
+        (".tsv", "tsv"),
+        (".tab", "tsv"),
+        (".ndjson", "ndjson"),
+        (".jsonl", "ndjson"),
+        (".json", "json"),
         (".parquet", "parquet"),
     ];
-    let format = extensions.iter().find(|(end, _)| plain.ends_with(end)).map(|(_, format)| *format);
+    let format = extensions
+        .iter()
+        .find(|(end, _)| plain.ends_with(end))
+        .map(|(_, format)| *format);
     if format.is_none() {
-        problems.note(path.at, format!("the name `{}` does not tell the format: say format = one of {}", path.text, FORMATS.join(", ")));
+        problems.note(
+            path.at,
+            format!(
+                "the name `{}` does not tell the format: say format = one of {}",
+                path.text,
+                FORMATS.join(", ")
+            ),
+        );
     }
     format
 }
@@ -130,7 +187,12 @@ fn format_of(problems: &Problems<'_>, path: Text<'_>) -> Option<&'static str> {
 fn csv(section: Section<'_>, tabs: bool) -> Csv {
     let byte = |key: &str| section.get(key).and_then(one_byte);
     let header = section.get("header");
-    let columns = section.texts("columns").map(|texts| texts.iter().map(|text| text.text.to_owned()).collect::<Vec<_>>());
+    let columns = section.texts("columns").map(|texts| {
+        texts
+            .iter()
+            .map(|text| text.text.to_owned())
+            .collect::<Vec<_>>()
+    });
     match header.map(|entry| (entry.at, entry.flag())) {
         Some((at, Some(false))) if columns.is_none() => section.problems.note(
             at,
@@ -142,9 +204,15 @@ fn csv(section: Section<'_>, tabs: bool) -> Csv {
         _ => {}
     }
     if let Some(columns) = &columns {
-        let twice = columns.iter().enumerate().find(|(at, name)| columns[..*at].contains(name));
+        let twice = columns
+            .iter()
+            .enumerate()
+            .find(|(at, name)| columns[..*at].contains(name));
         if let (Some((_, name)), Some(entry)) = (twice, section.get("columns")) {
-            section.problems.note(entry.at, format!("the column `{name}` stands twice in `columns`"));
+            section.problems.note(
+                entry.at,
+                format!("the column `{name}` stands twice in `columns`"),
+            );
         }
     }
     let quote = match section.get("quote") {
@@ -186,9 +254,13 @@ fn compression(problems: &Problems<'_>, text: Text<'_>) -> Option<Compression> {
 
 /// The path to the rows of a JSON document; a document that is one array has its rows at `[*]`.
 fn rows(section: Section<'_>) -> Option<Vec<Step>> {
-    let Some(entry) = section.get("rows") else { return Some(vec![Step::Each]) };
+    let Some(entry) = section.get("rows") else {
+        return Some(vec![Step::Each]);
+    };
     let text = entry.text()?;
-    let wrong = || section.problems.note(text.at, format!("`{}` is no path to rows: expected something like \"[*]\", \"matches[*]\" or \"rounds[*].matches[*]\"", text.text));
+    let wrong = || {
+        section.problems.note(text.at, format!("`{}` is no path to rows: expected something like \"[*]\", \"matches[*]\" or \"rounds[*].matches[*]\"", text.text))
+    };
     let mut steps = Vec::new();
     let mut rest = if text.text == "." { "" } else { text.text };
     let mut first = true;
@@ -198,7 +270,14 @@ fn rows(section: Section<'_>) -> Option<Vec<Step>> {
             (rest, first) = (after, false);
             continue;
         }
-        let name = if first { rest } else { rest.strip_prefix('.').or_else(|| { wrong(); None })? };
+        let name = if first {
+            rest
+        } else {
+            rest.strip_prefix('.').or_else(|| {
+                wrong();
+                None
+            })?
+        };
         let (name, after) = match name.strip_prefix('"').and_then(|name| name.split_once('"')) {
             Some(quoted) => quoted,
             None => name.split_at(name.find(['.', '[']).unwrap_or(name.len())),

@@ -67,10 +67,17 @@ pub(crate) fn table(entry: Entry<'_>, defaults: TableDefaults) -> Option<TableDr
     section.only("key of a table", &TABLE_KEYS);
     check_name(section.problems, "table", entry.key, entry.at);
     let mut newest = None;
-    let policy = section.text("policy").and_then(|text| policy(section.problems, text, &mut newest)).unwrap_or(defaults.policy);
+    let policy = section
+        .text("policy")
+        .and_then(|text| policy(section.problems, text, &mut newest))
+        .unwrap_or(defaults.policy);
     let key = section.texts("key").unwrap_or_default();
     let mut columns = match section.section("columns") {
-        Some(columns) => columns.entries().into_iter().filter_map(|entry| column(entry, policy, &mut newest)).collect(),
+        Some(columns) => columns
+            .entries()
+            .into_iter()
+            .filter_map(|entry| column(entry, policy, &mut newest))
+            .collect(),
         None => Vec::new(),
     };
     mark_key(section, &key, &mut columns);
@@ -84,10 +91,21 @@ pub(crate) fn table(entry: Entry<'_>, defaults: TableDefaults) -> Option<TableDr
     }
     set_folds(section, defaults.fold, &mut columns);
     let newest_by = newest.map(|text: Text<'_>| date_rows(section.problems, text, &mut columns));
-    Some(TableDraft { name: entry.key.to_owned(), at: entry.at, columns, null_is_value, newest_by, crosswalk })
+    Some(TableDraft {
+        name: entry.key.to_owned(),
+        at: entry.at,
+        columns,
+        null_is_value,
+        newest_by,
+        crosswalk,
+    })
 }
 
-fn column<'t>(entry: Entry<'t>, policy: Policy, newest: &mut Option<Text<'t>>) -> Option<ColumnDraft> {
+fn column<'t>(
+    entry: Entry<'t>,
+    policy: Policy,
+    newest: &mut Option<Text<'t>>,
+) -> Option<ColumnDraft> {
     let problems = entry.problems;
     check_name(problems, "column", entry.key, entry.at);
     let draft = |kind| ColumnDraft {
@@ -101,20 +119,26 @@ fn column<'t>(entry: Entry<'t>, policy: Policy, newest: &mut Option<Text<'t>>) -
         policy,
     };
     if entry.item.is_str() {
-        return kind(problems, entry.text()?).map(draft);
+        return Some(draft(kind(problems, entry.text()?)));
     }
     let section = entry.section("a type such as \"text\", or { type = \"text\", … }")?;
     section.only("key of a column", &COLUMN_KEYS);
     let Some(written) = section.text("type") else {
         if !section.has("type") {
-            problems.note(entry.at, format!("column `{}` has no `type`, such as type = \"text\"", entry.key));
+            problems.note(
+                entry.at,
+                format!(
+                    "column `{}` has no `type`, such as type = \"text\"",
+                    entry.key
+                ),
+            );
         }
         return None;
     };
-    let mut column = draft(kind(problems, written)?);
+    let mut column = draft(kind(problems, written));
     column.required = section.flag("required").unwrap_or(false);
     if let Some(text) = section.text("policy") {
-        column.policy = self::policy(problems, text, newest)?;
+        column.policy = self::policy(problems, text, newest).unwrap_or(column.policy);
     }
     if let Some(max) = section.get("max") {
         column.max = max.number().and_then(|number| match u32::try_from(number) {
@@ -122,16 +146,20 @@ fn column<'t>(entry: Entry<'t>, policy: Policy, newest: &mut Option<Text<'t>>) -
             _ => max.expected("a number of characters, at least 1"),
         });
         if column.kind != KindDraft::Scalar(Kind::Text) {
-            problems.note(max.at, "`max` is for texts: it is the most characters that one may have");
+            problems.note(
+                max.at,
+                "`max` is for texts: it is the most characters that one may have",
+            );
         }
     }
     Some(column)
 }
 
-fn kind(problems: &Problems<'_>, written: Text<'_>) -> Option<KindDraft> {
+/// Reads a type. One that is not known is told, and taken for a text, so that what else is wrong can be told too.
+fn kind(problems: &Problems<'_>, written: Text<'_>) -> KindDraft {
     let text = written.text.trim();
     if let Some(table) = text.strip_prefix("ref ") {
-        return Some(KindDraft::Ref(table.trim().to_owned()));
+        return KindDraft::Ref(table.trim().to_owned());
     }
     let kind = match text {
         "text" => Kind::Text,
@@ -144,20 +172,32 @@ fn kind(problems: &Problems<'_>, written: Text<'_>) -> Option<KindDraft> {
         "uuid" => Kind::Uuid,
         "bytes" => Kind::Bytes,
         _ => {
-            let possible =
-                ["text", "integer", "real", "decimal", "boolean", "date", "timestamp", "uuid", "bytes", "ref TABLE"];
+            let possible = [
+                "text",
+                "integer",
+                "real",
+                "decimal",
+                "boolean",
+                "date",
+                "timestamp",
+                "uuid",
+                "bytes",
+                "ref TABLE",
+            ];
             problems.unknown(written.at, "type", text, &possible);
-            return None;
+            Kind::Text
         }
     };
-    Some(KindDraft::Scalar(kind))
+    KindDraft::Scalar(kind)
 }
 
 /// Puts the columns of the key first, in its order; one that is not declared is a text.
 fn mark_key(section: Section<'_>, key: &[Text<'_>], columns: &mut Vec<ColumnDraft>) {
     for (place, part) in key.iter().enumerate() {
         if key[..place].iter().any(|other| other.text == part.text) {
-            section.problems.note(part.at, format!("`{}` stands twice in the key", part.text));
+            section
+                .problems
+                .note(part.at, format!("`{}` stands twice in the key", part.text));
             continue;
         }
         let mut column = match columns.iter().position(|column| column.name == part.text) {
@@ -189,12 +229,16 @@ fn mark_key(section: Section<'_>, key: &[Text<'_>], columns: &mut Vec<ColumnDraf
 }
 
 fn null_key(section: Section<'_>) -> bool {
-    let Some(text) = section.text("null_key") else { return false };
+    let Some(text) = section.text("null_key") else {
+        return false;
+    };
     match text.text {
         "reject" => false,
         "value" => true,
         other => {
-            section.problems.unknown(text.at, "null_key", other, &["reject", "value"]);
+            section
+                .problems
+                .unknown(text.at, "null_key", other, &["reject", "value"]);
             false
         }
     }
@@ -205,34 +249,56 @@ fn set_folds(section: Section<'_>, default: Fold, columns: &mut [ColumnDraft]) {
     let is_text = |column: &ColumnDraft| column.key && column.kind == KindDraft::Scalar(Kind::Text);
     let mut set = |fold: Fold, name: Option<&str>| {
         let of_name = |column: &ColumnDraft| name.is_none_or(|name| column.name == name);
-        let wanted = columns.iter_mut().filter(|column| is_text(column) && of_name(column));
-        wanted.map(|column| column.fold = (fold != Fold::EXACT).then_some(fold)).count()
+        let wanted = columns
+            .iter_mut()
+            .filter(|column| is_text(column) && of_name(column));
+        wanted
+            .map(|column| column.fold = (fold != Fold::EXACT).then_some(fold))
+            .count()
     };
     set(default, None);
-    let Some(entry) = section.get("fold") else { return };
+    let Some(entry) = section.get("fold") else {
+        return;
+    };
     if entry.item.is_str() {
         if let Some(fold) = entry.text().and_then(|text| fold(section.problems, text)) {
             set(fold, None);
         }
         return;
     }
-    let Some(folds) = entry.section("a fold such as \"full\", or one for each column: { name = \"full\" }") else { return };
+    let Some(folds) =
+        entry.section("a fold such as \"full\", or one for each column: { name = \"full\" }")
+    else {
+        return;
+    };
     for entry in folds.entries() {
         if let Some(fold) = entry.text().and_then(|text| fold(section.problems, text))
             && set(fold, Some(entry.key)) == 0
         {
-            section.problems.note(entry.at, format!("`{}` is no text of the key; only those are folded", entry.key));
+            section.problems.note(
+                entry.at,
+                format!(
+                    "`{}` is no text of the key; only those are folded",
+                    entry.key
+                ),
+            );
         }
     }
 }
 
 /// Reads a fold.
 pub(crate) fn fold(problems: &Problems<'_>, text: Text<'_>) -> Option<Fold> {
-    Fold::parse(text.text).map_err(|error| problems.note(text.at, error.to_string())).ok()
+    Fold::parse(text.text)
+        .map_err(|error| problems.note(text.at, error.to_string()))
+        .ok()
 }
 
 /// Reads a policy; the column of `newest:COLUMN` goes to `newest`.
-pub(crate) fn policy<'t>(problems: &Problems<'_>, text: Text<'t>, newest: &mut Option<Text<'t>>) -> Option<Policy> {
+pub(crate) fn policy<'t>(
+    problems: &Problems<'_>,
+    text: Text<'t>,
+    newest: &mut Option<Text<'t>>,
+) -> Option<Policy> {
     match text.text {
         "fill" => Some(Policy::Fill),
         "keep" => Some(Policy::Keep),
@@ -240,7 +306,12 @@ pub(crate) fn policy<'t>(problems: &Problems<'_>, text: Text<'t>, newest: &mut O
         "error" => Some(Policy::Error),
         other => {
             let Some(column) = other.strip_prefix("newest:").map(str::trim) else {
-                problems.unknown(text.at, "policy", other, &POLICIES.split(", ").collect::<Vec<_>>());
+                problems.unknown(
+                    text.at,
+                    "policy",
+                    other,
+                    &POLICIES.split(", ").collect::<Vec<_>>(),
+                );
                 return None;
             };
             match newest {
@@ -257,15 +328,29 @@ pub(crate) fn policy<'t>(problems: &Problems<'_>, text: Text<'t>, newest: &mut O
 
 /// Checks the column that dates the rows; it is the newest one, too.
 fn date_rows(problems: &Problems<'_>, newest: Text<'_>, columns: &mut [ColumnDraft]) -> String {
-    let dated = [KindDraft::Scalar(Kind::Date), KindDraft::Scalar(Kind::Timestamp), KindDraft::Scalar(Kind::Int)];
-    match columns.iter_mut().find(|column| column.name == newest.text && !column.key) {
+    let dated = [
+        KindDraft::Scalar(Kind::Date),
+        KindDraft::Scalar(Kind::Timestamp),
+        KindDraft::Scalar(Kind::Int),
+    ];
+    match columns
+        .iter_mut()
+        .find(|column| column.name == newest.text && !column.key)
+    {
         Some(column) if dated.contains(&column.kind) => column.policy = Policy::Newest,
         Some(column) => problems.note(
             newest.at,
-            format!("`{}` cannot date a row: expected a column of type date, timestamp or integer", column.name),
+            format!(
+                "`{}` cannot date a row: expected a column of type date, timestamp or integer",
+                column.name
+            ),
         ),
         None => {
-            let others: Vec<&str> = columns.iter().filter(|column| !column.key).map(|column| column.name.as_str()).collect();
+            let others: Vec<&str> = columns
+                .iter()
+                .filter(|column| !column.key)
+                .map(|column| column.name.as_str())
+                .collect();
             problems.unknown(newest.at, "column", newest.text, &others);
         }
     }
@@ -300,7 +385,12 @@ fn crosswalk(entry: Entry<'_>) -> Option<CrosswalkDraft> {
             "link" => SameSource::Link,
             "error" => SameSource::Error,
             other => {
-                section.problems.unknown(text.at, "same_source", other, &["split", "link", "error"]);
+                section.problems.unknown(
+                    text.at,
+                    "same_source",
+                    other,
+                    &["split", "link", "error"],
+                );
                 return None;
             }
         };
@@ -323,6 +413,12 @@ fn check_identifier(problems: &Problems<'_>, what: &str, name: &str, at: usize) 
     if name.trim().is_empty() || name.trim() != name || name.chars().any(char::is_control) {
         problems.note(at, format!("{name:?} cannot name a {what}: expected a name without space at its ends and without control characters"));
     } else if name.len() > 58 {
-        problems.note(at, format!("`{name}` is too long for a {what}: expected at most 58 bytes, found {}", name.len()));
+        problems.note(
+            at,
+            format!(
+                "`{name}` is too long for a {what}: expected at most 58 bytes, found {}",
+                name.len()
+            ),
+        );
     }
 }

@@ -2,12 +2,16 @@
 
 use super::feeds::Feed;
 use super::section::{Entry, Section, Text};
-use crate::map::{Each, Path, Pattern, Unknown, ValueSpec, Want, check_value, pattern_fields};
+use crate::map::{
+    Each, Marks, Path, Pattern, Unknown, ValueSpec, Want, check_value, pattern_fields,
+};
 use oneflight_sql::Kind;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-const VALUE_KEYS: [&str; 9] = ["from", "const", "default", "null", "trim", "map", "lookup", "unknown", "format"];
+const VALUE_KEYS: [&str; 10] = [
+    "from", "join", "const", "default", "null", "trim", "map", "lookup", "unknown", "format",
+];
 /// Where paths stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -19,10 +23,19 @@ pub(crate) enum Place {
 
 impl Feed<'_> {
     /// Reads a value for a column that wants this; `more` are keys that may stand beside the usual ones.
-    pub(crate) fn value(&self, entry: Entry<'_>, want: &Want, place: Place, more: &[&str]) -> Option<ValueSpec> {
+    pub(crate) fn value(
+        &self,
+        entry: Entry<'_>,
+        want: &Want,
+        place: Place,
+        more: &[&str],
+    ) -> Option<ValueSpec> {
         if entry.item.is_str() {
             let path = self.path(entry.text()?, place, true)?;
-            return Some(ValueSpec { trim: self.trim, ..ValueSpec::plain(path, self.null.clone()) });
+            return Some(ValueSpec {
+                trim: self.trim,
+                ..ValueSpec::plain(path, self.null.clone())
+            });
         }
         let section = entry.section("a path such as \"name\", or { from = \"name\", … }")?;
         let possible: Vec<&str> = VALUE_KEYS.iter().chain(more).copied().collect();
@@ -34,8 +47,12 @@ impl Feed<'_> {
                 return None;
             }
             (Some(texts), false) => {
-                let alone = texts.len() == 1;
-                texts.into_iter().map(|text| self.path(text, place, alone)).collect::<Option<Vec<_>>>()?
+                // Of several paths, one that is there is enough, unless all are joined.
+                let alone = texts.len() == 1 || section.has("join");
+                texts
+                    .into_iter()
+                    .map(|text| self.path(text, place, alone))
+                    .collect::<Option<Vec<_>>>()?
             }
             (None, true) => Vec::new(),
             (None, false) => {
@@ -46,17 +63,27 @@ impl Feed<'_> {
             }
         };
         let names: Vec<&str> = from.iter().map(|path| path.text.as_str()).collect();
-        let name = if names.is_empty() { entry.key.to_owned() } else { names.join(", ") };
+        let name = if names.is_empty() {
+            entry.key.to_owned()
+        } else {
+            names.join(", ")
+        };
         let spec = ValueSpec {
             name,
             from,
+            join: section.text("join").map(|text| text.text.to_owned()),
             constant,
             default: section.get("default").and_then(|entry| entry.scalar()),
-            null: section.texts("null").map_or_else(|| self.null.clone(), |texts| tokens(&texts)),
+            null: section
+                .texts("null")
+                .map_or_else(|| self.null.clone(), |texts| tokens(&texts)),
             trim: section.flag("trim").unwrap_or(self.trim),
             map: section.section("map").map(map).unwrap_or_default(),
             lookup: self.lookup(section),
-            pattern: section.text("format").and_then(|text| self.pattern(text, want.kind)).unwrap_or_default(),
+            pattern: section
+                .text("format")
+                .and_then(|text| self.pattern(text, want.kind))
+                .unwrap_or_default(),
         };
         self.check_texts(section, &spec, want);
         Some(spec)
@@ -66,7 +93,13 @@ impl Feed<'_> {
     pub(crate) fn path(&self, text: Text<'_>, place: Place, needed: bool) -> Option<Path> {
         let path = self.any_path(text, place, needed)?;
         if !path.is_single() {
-            self.problems.note(text.at, format!("`{}` leads to several values; a list is gone through by `each`", text.text));
+            self.problems.note(
+                text.at,
+                format!(
+                    "`{}` leads to several values; a list is gone through by `each`",
+                    text.text
+                ),
+            );
             return None;
         }
         Some(path)
@@ -89,9 +122,16 @@ impl Feed<'_> {
         let of_row = path.up == usize::from(place == Place::Element);
         if self.flat {
             let message = match (levels, of_row, path.first_name()) {
-                (1.., _, _) => Some(format!("`{}` climbs out of the row; a flat file has nothing there", text.text)),
-                (_, false, Some(name)) => Some(format!("an element of a list in a cell has no member `{name}`; the row's column is `^.{name}`, the element itself `.`")),
-                _ if of_row && path.is_here() => Some("a row of a flat file is no value; name a column".to_owned()),
+                (1.., _, _) => Some(format!(
+                    "`{}` climbs out of the row; a flat file has nothing there",
+                    text.text
+                )),
+                (_, false, Some(name)) => Some(format!(
+                    "an element of a list in a cell has no member `{name}`; the row's column is `^.{name}`, the element itself `.`"
+                )),
+                _ if of_row && path.is_here() => {
+                    Some("a row of a flat file is no value; name a column".to_owned())
+                }
                 _ => None,
             };
             if let Some(message) = message {
@@ -124,18 +164,30 @@ impl Feed<'_> {
         section.only("key of `each`", &["from", "split", "null"]);
         let Some(from) = section.text("from") else {
             if !section.has("from") {
-                self.problems.note(entry.at, "`each`: `from` is missing: the path to the list");
+                self.problems
+                    .note(entry.at, "`each`: `from` is missing: the path to the list");
             }
             return None;
         };
         let path = self.any_path(from, Place::Row, true)?;
         let split = section.text("split");
         if let Some(text) = split.filter(|text| text.text.is_empty()) {
-            self.problems.note(text.at, "`split` is empty: expected what stands between the elements, such as \",\"");
+            self.problems.note(
+                text.at,
+                "`split` is empty: expected what stands between the elements, such as \",\"",
+            );
             return None;
         }
-        let null = section.texts("null").map_or_else(|| self.null.clone(), |texts| tokens(&texts));
-        Some((Each { path, split: split.map(|text| text.text.to_owned()) }, null))
+        let null = section
+            .texts("null")
+            .map_or_else(|| self.null.clone(), |texts| tokens(&texts));
+        Some((
+            Each {
+                path,
+                split: split.map(|text| text.text.to_owned()),
+            },
+            null,
+        ))
     }
 
     fn lookup(&self, section: Section<'_>) -> Option<(usize, Unknown)> {
@@ -146,7 +198,12 @@ impl Feed<'_> {
                 "null" => Unknown::Null,
                 "reject" => Unknown::Reject,
                 other => {
-                    self.problems.unknown(text.at, "value of `unknown`", other, &["keep", "null", "reject"]);
+                    self.problems.unknown(
+                        text.at,
+                        "value of `unknown`",
+                        other,
+                        &["keep", "null", "reject"],
+                    );
                     return None;
                 }
             },
@@ -172,7 +229,8 @@ impl Feed<'_> {
             (Kind::Bytes, "hex") => Some(Pattern::Usual),
             (Kind::Bytes, "base64") => Some(Pattern::Base64),
             (Kind::Bytes, other) => {
-                self.problems.unknown(text.at, "format of bytes", other, &["hex", "base64"]);
+                self.problems
+                    .unknown(text.at, "format of bytes", other, &["hex", "base64"]);
                 None
             }
             (Kind::Date | Kind::Timestamp, "unix") => Some(Pattern::UnixSeconds),
@@ -180,12 +238,23 @@ impl Feed<'_> {
             (Kind::Date | Kind::Timestamp, pattern) => match pattern_fields(pattern) {
                 Ok(fields) => Some(Pattern::Fields(fields)),
                 Err(error) => {
-                    self.problems.note(text.at, format!("`format`: {error}; or \"unix\", \"unix_ms\""));
+                    self.problems.note(
+                        text.at,
+                        format!("`format`: {error}; or \"unix\", \"unix_ms\""),
+                    );
                     None
                 }
             },
+            (Kind::Int | Kind::Real | Kind::Decimal, example) => {
+                let marks = Marks::by_example(example);
+                if marks.is_none() {
+                    self.problems
+                        .unknown(text.at, "format of a number", example, &Marks::EXAMPLES);
+                }
+                marks.map(Pattern::Number)
+            }
             _ => {
-                self.problems.note(text.at, "`format` is for dates, timestamps and bytes; the column is of another type");
+                self.problems.note(text.at, "`format` is for numbers, dates, timestamps and bytes; the column is of another type");
                 None
             }
         }
@@ -199,7 +268,8 @@ impl Feed<'_> {
         }
         let check = |at: usize, text: &str| {
             if let Err(reason) = check_value(text, spec, want) {
-                self.problems.note(at, format!("`{text}` does not fit the column: {reason}"));
+                self.problems
+                    .note(at, format!("`{text}` does not fit the column: {reason}"));
             }
         };
         for key in ["const", "default"] {
@@ -210,7 +280,11 @@ impl Feed<'_> {
                 check(entry.value_at(), &text);
             }
         }
-        for entry in section.section("map").map(|map| map.entries()).unwrap_or_default() {
+        for entry in section
+            .section("map")
+            .map(|map| map.entries())
+            .unwrap_or_default()
+        {
             if let Some(text) = entry.item.as_value().and_then(|_| entry.scalar()) {
                 check(entry.value_at(), &text);
             }
@@ -220,9 +294,16 @@ impl Feed<'_> {
 
 /// Texts that mean null; they are compared without white space at the ends.
 pub(crate) fn tokens(texts: &[Text<'_>]) -> Arc<[String]> {
-    texts.iter().map(|text| text.text.trim().to_owned()).collect()
+    texts
+        .iter()
+        .map(|text| text.text.trim().to_owned())
+        .collect()
 }
 
 fn map(section: Section<'_>) -> HashMap<String, String> {
-    section.entries().into_iter().filter_map(|entry| Some((entry.key.to_owned(), entry.scalar()?))).collect()
+    section
+        .entries()
+        .into_iter()
+        .filter_map(|entry| Some((entry.key.to_owned(), entry.scalar()?)))
+        .collect()
 }

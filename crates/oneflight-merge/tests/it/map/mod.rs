@@ -1,4 +1,8 @@
 //! Mapping, from a file and its mapping to the records of a batch; no database.
 
+mod docs;
+mod messages;
 mod real;
+mod rows;
+mod shapes;
 mod world;
