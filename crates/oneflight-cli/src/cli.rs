@@ -112,6 +112,11 @@ pub(crate) struct IntoArg {
 }
 
 impl IntoArg {
+    /// This database.
+    pub(crate) fn of(target: Target) -> Self {
+        Self { into: Some(target) }
+    }
+
     /// The database that was named, or the one that belongs to the map.
     pub(crate) fn target(&self, map: &std::path::Path) -> Target {
         self.into.clone().unwrap_or_else(|| Target::beside(map))
@@ -144,7 +149,12 @@ mod tests {
     #[test]
     fn a_map_alone_merges_into_a_file_named_like_it() {
         let cli = Cli::try_parse_from(["oneflight", "merge", "maps/league.toml"]).unwrap();
-        let Command::Merge(args) = cli.command else { panic!("another command") };
-        assert_eq!((args.workers, args.dry_run, args.max_rejects), (4, false, None));
+        let Command::Merge(args) = cli.command else {
+            panic!("another command")
+        };
+        assert_eq!(
+            (args.workers, args.dry_run, args.max_rejects),
+            (4, false, None)
+        );
     }
 }

@@ -56,7 +56,11 @@ pub(crate) struct Failure {
 impl Failure {
     /// Something that the user can put right on the command line or in a file.
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::Usage, error: error.into(), hint: None }
+        Self {
+            exit: Exit::Usage,
+            error: error.into(),
+            hint: None,
+        }
     }
 
     /// A usage error of which there is only a message.
@@ -78,7 +82,11 @@ impl From<oneflight_merge::Error> for Failure {
             () if error.is_database() => Exit::Database,
             () => Exit::Internal,
         };
-        Self { exit, error: error.into(), hint: None }
+        Self {
+            exit,
+            error: error.into(),
+            hint: None,
+        }
     }
 }
 
@@ -119,14 +127,22 @@ mod tests {
         ];
         for exit in all {
             let code = format!("{:>5}  ", exit as u8);
-            assert!(CODES.lines().any(|line| line.starts_with(&code)), "{exit:?} is not in the help");
+            assert!(
+                CODES.lines().any(|line| line.starts_with(&code)),
+                "{exit:?} is not in the help"
+            );
         }
     }
 
     #[test]
     fn a_failure_prints_its_causes_once_and_its_hint_last() {
-        let error = anyhow::anyhow!("no such file").context("cannot read `a.toml`: no such file").context("merge");
+        let error = anyhow::anyhow!("no such file")
+            .context("cannot read `a.toml`: no such file")
+            .context("merge");
         let failure = Failure::usage(error).hint("look elsewhere");
-        assert_eq!(failure.to_string(), "error: merge: cannot read `a.toml`: no such file\nhint: look elsewhere");
+        assert_eq!(
+            failure.to_string(),
+            "error: merge: cannot read `a.toml`: no such file\nhint: look elsewhere"
+        );
     }
 }

@@ -56,8 +56,16 @@ impl Opened {
     /// If it cannot be written.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let made = !path.exists();
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-        Ok(Self { path: path.to_owned(), file, made })
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            made,
+        })
     }
 
     /// True if the other path leads to this file, by whatever name or link.
@@ -84,7 +92,11 @@ impl Opened {
         if self.file.metadata()?.is_file() {
             self.file.set_len(0)?;
         }
-        Ok(Rejects { path: self.path, file: self.file, lines: Vec::new() })
+        Ok(Rejects {
+            path: self.path,
+            file: self.file,
+            lines: Vec::new(),
+        })
     }
 }
 
@@ -101,7 +113,11 @@ impl Rejects {
     pub(crate) fn write(&mut self, line: &Line<'_>) -> io::Result<()> {
         serde_json::to_writer(&mut self.lines, line)?;
         self.lines.push(b'\n');
-        if self.lines.len() >= FLUSH_AT { self.flush() } else { Ok(()) }
+        if self.lines.len() >= FLUSH_AT {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     /// Hands all lines to the operating system (J1).
@@ -141,10 +157,18 @@ mod tests {
         let opened = Opened::open(&path).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "old\n");
         let mut rejects = opened.begin().unwrap();
-        let line = Line { file: "a.csv", line: 3, feed: "a", column: None, value: Some("\"é\n"), reason: "why" };
+        let line = Line {
+            file: "a.csv",
+            line: 3,
+            feed: "a",
+            column: None,
+            value: Some("\"é\n"),
+            reason: "why",
+        };
         rejects.write(&line).unwrap();
         rejects.flush().unwrap();
-        let json = r#"{"file":"a.csv","line":3,"feed":"a","column":null,"value":"\"é\n","reason":"why"}"#;
+        let json =
+            r#"{"file":"a.csv","line":3,"feed":"a","column":null,"value":"\"é\n","reason":"why"}"#;
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{json}\n"));
     }
 

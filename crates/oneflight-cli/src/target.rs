@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 const HIDDEN: &str = "***";
 
 /// What targets look like, for messages.
-const FORMS: &str = "`sqlite:FILE`, `postgres://USER@HOST/DATABASE` or `mysql://USER@HOST/DATABASE`";
+const FORMS: &str =
+    "`sqlite:FILE`, `postgres://USER@HOST/DATABASE` or `mysql://USER@HOST/DATABASE`";
 
 /// A database.
 #[derive(Clone)]
@@ -30,25 +31,50 @@ impl Target {
         let shown = scrub(text);
         let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
         let url = match scheme {
-            "sqlite" if text.trim_start_matches("sqlite:").trim_start_matches("//").is_empty() => {
+            "sqlite"
+                if text
+                    .trim_start_matches("sqlite:")
+                    .trim_start_matches("//")
+                    .is_empty() =>
+            {
                 return Err(format!("`{shown}` names no file; write `sqlite:FILE`"));
             }
             "sqlite" => text.to_owned(),
             "postgres" | "postgresql" => with_authority(text, &shown, env("PGPASSWORD"))?,
             "mysql" | "mariadb" => with_authority(text, &shown, env("MYSQL_PWD"))?,
-            _ if text.ends_with(".db") || text.ends_with(".sqlite") || text.ends_with(".sqlite3") => {
-                return Err(format!("`{shown}` is no URL; did you mean `sqlite:{shown}`?"));
+            _ if text.ends_with(".db")
+                || text.ends_with(".sqlite")
+                || text.ends_with(".sqlite3") =>
+            {
+                return Err(format!(
+                    "`{shown}` is no URL; did you mean `sqlite:{shown}`?"
+                ));
             }
-            _ => return Err(format!("`{shown}` is no database that is known here; it would be {FORMS}")),
+            _ => {
+                return Err(format!(
+                    "`{shown}` is no database that is known here; it would be {FORMS}"
+                ));
+            }
         };
         Ok(Self { url, shown })
     }
 
     /// The SQLite file that a map is merged into when nothing else is said.
     pub(crate) fn beside(map: &Path) -> Self {
-        let stem = map.file_stem().map_or_else(|| "oneflight".into(), |stem| stem.to_string_lossy());
-        let url = format!("sqlite:{stem}.db");
-        Self { shown: url.clone(), url }
+        let stem = map
+            .file_stem()
+            .map_or_else(|| "oneflight".into(), |stem| stem.to_string_lossy());
+        Self::of_file(&format!("{stem}.db"))
+    }
+
+    /// A SQLite file.
+    pub(crate) fn of_file(path: &str) -> Self {
+        // In a URL, `?` begins the options and `%` a character by its number.
+        let url = format!("sqlite:{}", path.replace('%', "%25").replace('?', "%3F"));
+        Self {
+            shown: url.clone(),
+            url,
+        }
     }
 
     /// The URL, with the password.
@@ -66,7 +92,7 @@ impl Target {
         let rest = self.url.strip_prefix("sqlite:")?;
         let path = rest.strip_prefix("//").unwrap_or(rest);
         let path = path.split('?').next().unwrap_or(path);
-        (path != ":memory:").then(|| PathBuf::from(path))
+        (path != ":memory:").then(|| PathBuf::from(unpercent(path)))
     }
 }
 
@@ -79,13 +105,22 @@ impl std::fmt::Debug for Target {
 
 /// The URL of a server, with the password of the environment where it brings none of its own.
 fn with_authority(text: &str, shown: &str, password: Option<String>) -> Result<String, String> {
-    let (scheme, rest) =
-        text.split_once("://").ok_or_else(|| format!("`{shown}` is no database that is known here; it would be {FORMS}"))?;
+    let (scheme, rest) = text.split_once("://").ok_or_else(|| {
+        format!("`{shown}` is no database that is known here; it would be {FORMS}")
+    })?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-    if path.trim_start_matches('/').split(['?', '#']).next().is_none_or(str::is_empty) {
-        return Err(format!("`{shown}` names no database; write `{scheme}://{}/DATABASE`", scrub_authority(authority)));
+    if path
+        .trim_start_matches('/')
+        .split(['?', '#'])
+        .next()
+        .is_none_or(str::is_empty)
+    {
+        return Err(format!(
+            "`{shown}` names no database; write `{scheme}://{}/DATABASE`",
+            scrub_authority(authority)
+        ));
     }
     match password {
         Some(password) if !user.contains(':') && !path.contains("password=") => {
@@ -93,7 +128,10 @@ fn with_authority(text: &str, shown: &str, password: Option<String>) -> Result<S
                 "" => default_user(scheme),
                 user => user.to_owned(),
             };
-            Ok(format!("{scheme}://{user}:{}@{host}{path}", percent(&password)))
+            Ok(format!(
+                "{scheme}://{user}:{}@{host}{path}",
+                percent(&password)
+            ))
         }
         _ => Ok(text.to_owned()),
     }
@@ -101,8 +139,14 @@ fn with_authority(text: &str, shown: &str, password: Option<String>) -> Result<S
 
 /// The user that a server's own client would take.
 fn default_user(scheme: &str) -> String {
-    let named = if scheme.starts_with("postgres") { std::env::var("PGUSER").ok() } else { None };
-    named.or_else(|| std::env::var("USER").ok()).map_or_else(|| "root".to_owned(), |user| percent(&user))
+    let named = if scheme.starts_with("postgres") {
+        std::env::var("PGUSER").ok()
+    } else {
+        None
+    };
+    named
+        .or_else(|| std::env::var("USER").ok())
+        .map_or_else(|| "root".to_owned(), |user| percent(&user))
 }
 
 /// Percent-encodes all but the unreserved characters of RFC 3986.
@@ -118,6 +162,29 @@ fn percent(text: &str) -> String {
     out
 }
 
+/// Decodes what [`percent`] encodes; what is no encoding stays as it is.
+fn unpercent(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = (bytes[at] == b'%')
+            .then(|| text.get(at + 1..at + 3))
+            .flatten();
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
+
 fn scrub_authority(authority: &str) -> String {
     let whole = scrub(&format!("x://{authority}"));
     whole.trim_start_matches("x://").to_owned()
@@ -130,10 +197,15 @@ pub(crate) fn scrub(text: &str) -> String {
     while let Some(at) = rest.find("://") {
         let (head, tail) = rest.split_at(at + 3);
         out.push_str(head);
-        let end = tail.find(|c: char| c.is_whitespace() || "`'\"<>".contains(c)).unwrap_or(tail.len());
+        let end = tail
+            .find(|c: char| c.is_whitespace() || "`'\"<>".contains(c))
+            .unwrap_or(tail.len());
         let (url, after) = tail.split_at(end);
         // A password may hold `@`, `/` or `:` that should have been encoded: the last `@` ends it, the first `:` begins it.
-        match url.rsplit_once('@').and_then(|(user, host)| Some((user.split_once(':')?.0, host))) {
+        match url
+            .rsplit_once('@')
+            .and_then(|(user, host)| Some((user.split_once(':')?.0, host)))
+        {
             Some((user, host)) => {
                 out.push_str(user);
                 out.push(':');
@@ -157,7 +229,9 @@ fn scrub_parameters(text: &str) -> String {
         let (head, tail) = rest.split_at(at + "password=".len());
         out.push_str(head);
         out.push_str(HIDDEN);
-        let end = tail.find(|c: char| c.is_whitespace() || "&`'\"<>".contains(c)).unwrap_or(tail.len());
+        let end = tail
+            .find(|c: char| c.is_whitespace() || "&`'\"<>".contains(c))
+            .unwrap_or(tail.len());
         rest = &tail[end..];
     }
     out.push_str(rest);
@@ -175,10 +249,22 @@ mod tests {
     #[test]
     fn a_password_is_hidden_wherever_a_url_stands() {
         for (text, shown) in [
-            ("postgres://ann:secret@host/db", "postgres://ann:***@host/db"),
-            ("cannot reach `mysql://ann:se/cr@et@host:3306/db` now", "cannot reach `mysql://ann:***@host:3306/db` now"),
-            ("postgres://host/db?user=ann&password=secret&x=1", "postgres://host/db?user=ann&password=***&x=1"),
-            ("a postgres://a:b@c/d and mysql://e:f@g/h.", "a postgres://a:***@c/d and mysql://e:***@g/h."),
+            (
+                "postgres://ann:secret@host/db",
+                "postgres://ann:***@host/db",
+            ),
+            (
+                "cannot reach `mysql://ann:se/cr@et@host:3306/db` now",
+                "cannot reach `mysql://ann:***@host:3306/db` now",
+            ),
+            (
+                "postgres://host/db?user=ann&password=secret&x=1",
+                "postgres://host/db?user=ann&password=***&x=1",
+            ),
+            (
+                "a postgres://a:b@c/d and mysql://e:f@g/h.",
+                "a postgres://a:***@c/d and mysql://e:***@g/h.",
+            ),
             ("postgres://ann@host/db", "postgres://ann@host/db"),
             ("no url at all", "no url at all"),
         ] {
@@ -194,9 +280,16 @@ mod tests {
         assert_eq!(target.shown(), "postgres://ann@host/db");
         let target = Target::parse("postgres://ann:own@host/db", env).unwrap();
         assert_eq!(target.url(), "postgres://ann:own@host/db");
-        assert_eq!(format!("{target:?}"), "Target(\"postgres://ann:***@host/db\")");
+        assert_eq!(
+            format!("{target:?}"),
+            "Target(\"postgres://ann:***@host/db\")"
+        );
         let target = Target::parse("mysql://ann@host/db", env).unwrap();
-        assert_eq!(target.url(), "mysql://ann@host/db", "another database's variable");
+        assert_eq!(
+            target.url(),
+            "mysql://ann@host/db",
+            "another database's variable"
+        );
     }
 
     #[test]
@@ -204,8 +297,14 @@ mod tests {
         for (text, part) in [
             ("club.db", "did you mean `sqlite:club.db`?"),
             ("sqlite:", "write `sqlite:FILE`"),
-            ("oracle://ann:secret@host/db", "`oracle://ann:***@host/db` is no database that is known here"),
-            ("postgres://ann:secret@host", "write `postgres://ann:***@host/DATABASE`"),
+            (
+                "oracle://ann:secret@host/db",
+                "`oracle://ann:***@host/db` is no database that is known here",
+            ),
+            (
+                "postgres://ann:secret@host",
+                "write `postgres://ann:***@host/DATABASE`",
+            ),
             ("postgres:db", "it would be `sqlite:FILE`"),
             ("", "it would be `sqlite:FILE`"),
         ] {
@@ -220,7 +319,17 @@ mod tests {
         let target = Target::beside(Path::new("maps/league.toml"));
         assert_eq!(target.url(), "sqlite:league.db");
         assert_eq!(target.file(), Some(PathBuf::from("league.db")));
-        assert_eq!(Target::parse("sqlite:///tmp/a.db?mode=rwc", none).unwrap().file(), Some(PathBuf::from("/tmp/a.db")));
+        let target = Target::beside(Path::new("100%?.toml"));
+        assert_eq!(
+            (target.url(), target.file()),
+            ("sqlite:100%25%3F.db", Some(PathBuf::from("100%?.db")))
+        );
+        assert_eq!(
+            Target::parse("sqlite:///tmp/a.db?mode=rwc", none)
+                .unwrap()
+                .file(),
+            Some(PathBuf::from("/tmp/a.db"))
+        );
         assert_eq!(Target::parse("sqlite::memory:", none).unwrap().file(), None);
     }
 }

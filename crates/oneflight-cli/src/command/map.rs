@@ -20,10 +20,15 @@ pub(crate) fn read(map: &Path) -> Result<Arc<Plan>, Failure> {
     })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
+        let line = 1 + error.as_bytes()[..at]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count();
         Failure::say(format!("{name}:{line}: the map is not UTF-8"))
     })?;
-    Ok(Arc::new(oneflight_merge::mapping::parse(&text, &name).map_err(Failure::usage)?))
+    Ok(Arc::new(
+        oneflight_merge::mapping::parse(&text, &name).map_err(Failure::usage)?,
+    ))
 }
 
 /// The folder that the paths of a map are relative to.
@@ -38,6 +43,13 @@ pub(crate) fn data_dir(map: &Path, data: Option<&Path>) -> Result<PathBuf, Failu
     if dir.is_dir() {
         return Ok(dir);
     }
-    let fault = if dir.exists() { "is no folder" } else { "does not exist" };
-    Err(Failure::say(format!("the data folder `{}` {fault}", dir.display())).hint("give the folder of the feeds with --data DIR"))
+    let fault = if dir.exists() {
+        "is no folder"
+    } else {
+        "does not exist"
+    };
+    Err(
+        Failure::say(format!("the data folder `{}` {fault}", dir.display()))
+            .hint("give the folder of the feeds with --data DIR"),
+    )
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::print;
-use oneflight_merge::Stop;
+use oneflight_merge::merge::Stop;
 
 /// Listens until it is dropped.
 #[derive(Debug)]
@@ -14,7 +14,9 @@ pub(crate) fn listen(stop: Stop) -> Listener {
     Listener(tokio::spawn(async move {
         asked().await;
         stop.stop();
-        print::err("stopping: the rows in flight are merged, nothing more is read (Ctrl-C again ends at once)");
+        print::err(
+            "stopping: the rows in flight are merged, nothing more is read (Ctrl-C again ends at once)",
+        );
         asked().await;
         // Nothing is lost: what was committed is committed, and what was not is rolled back by the database.
         std::process::exit(Exit::Interrupted as i32);
@@ -30,7 +32,9 @@ impl Drop for Listener {
 #[cfg(unix)]
 async fn asked() {
     use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return interrupted().await };
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return interrupted().await;
+    };
     tokio::select! {
         () = interrupted() => {}
         _ = terminate.recv() => {}

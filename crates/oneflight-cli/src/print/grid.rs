@@ -9,19 +9,28 @@ pub(crate) struct Grid {
 impl Grid {
     /// A table with these heads; the first column holds names, all others numbers.
     pub(crate) fn new(heads: &[&str]) -> Self {
-        Self { rows: vec![heads.iter().map(|&head| head.to_owned()).collect()] }
+        Self {
+            rows: vec![heads.iter().map(|&head| head.to_owned()).collect()],
+        }
     }
 
     /// Adds a row.
     pub(crate) fn row(&mut self, name: &str, numbers: &[u64]) {
         let numbers = numbers.iter().map(|&n| super::count(n));
-        self.rows.push(std::iter::once(super::plain(name)).chain(numbers).collect());
+        self.rows
+            .push(std::iter::once(super::plain(name)).chain(numbers).collect());
     }
 
     /// The table as text, each line ended.
     pub(crate) fn render(&self) -> String {
         let columns = self.rows.first().map_or(0, Vec::len);
-        let width = |column: usize| self.rows.iter().map(|row| chars(&row[column])).max().unwrap_or(0);
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .map(|row| chars(&row[column]))
+                .max()
+                .unwrap_or(0)
+        };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         let mut out = String::new();
         for row in &self.rows {
@@ -56,6 +65,9 @@ mod tests {
         let mut grid = Grid::new(&["feed", "read", "rejected"]);
         grid.row("airports", &[7_698, 0]);
         grid.row("café", &[12, 1]);
-        assert_eq!(grid.render(), "feed       read  rejected\nairports  7,698         0\ncafé         12         1\n");
+        assert_eq!(
+            grid.render(),
+            "feed       read  rejected\nairports  7,698         0\ncafé         12         1\n"
+        );
     }
 }

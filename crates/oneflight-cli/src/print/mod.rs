@@ -10,7 +10,7 @@ mod numbers;
 mod progress;
 
 pub(crate) use grid::Grid;
-pub(crate) use numbers::{bytes, count, seconds};
+pub(crate) use numbers::{count, seconds};
 pub(crate) use progress::{Numbers, Progress};
 
 use std::io::Write;
@@ -41,8 +41,24 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
+/// A word as it can be typed into a shell.
+pub(crate) fn shell(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-:@,+=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_word_can_be_typed_into_a_shell() {
+        let words = ["a/b.toml", "my demo", "it's"].map(super::shell);
+        assert_eq!(words, ["a/b.toml", "'my demo'", r"'it'\''s'"]);
+    }
+
     #[test]
     fn a_feed_cannot_write_control_characters_to_the_terminal() {
         assert_eq!(super::plain("a\u{1b}[2J\nb\té"), "a\\u{1b}[2J\\nb\\té");

@@ -25,20 +25,6 @@ pub(crate) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A size: `812 B`, `1.4 MB`.
-pub(crate) fn bytes(n: u64) -> String {
-    let mut size = n as f64;
-    let mut unit = "B";
-    for larger in ["kB", "MB", "GB", "TB"] {
-        if size < 1000.0 {
-            break;
-        }
-        size /= 1000.0;
-        unit = larger;
-    }
-    if unit == "B" { format!("{n} B") } else { format!("{size:.1} {unit}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,11 +38,16 @@ mod tests {
     #[test]
     fn a_time_is_as_exact_as_anyone_needs() {
         let times = [0.004, 9.991, 9.999, 59.9, 59.96, 245.2].map(seconds);
-        assert_eq!(times, ["0.00 s", "9.99 s", "10.0 s", "59.9 s", "1 min 00 s", "4 min 05 s"]);
-    }
-
-    #[test]
-    fn a_size_has_a_unit() {
-        assert_eq!([0, 999, 1_449, 2_500_000].map(bytes), ["0 B", "999 B", "1.4 kB", "2.5 MB"]);
+        assert_eq!(
+            times,
+            [
+                "0.00 s",
+                "9.99 s",
+                "10.0 s",
+                "59.9 s",
+                "1 min 00 s",
+                "4 min 05 s"
+            ]
+        );
     }
 }

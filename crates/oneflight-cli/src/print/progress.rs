@@ -2,7 +2,7 @@
 //!
 //! P1. A line of ours never tears a bar: while there are bars, everything goes through them.
 
-use super::{bytes, count, err, plain};
+use super::{count, err, plain};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -56,7 +56,10 @@ impl Progress {
             Form::Nothing
         } else if std::io::stderr().is_terminal() && !dumb {
             let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
-            Form::Bars { all, width: names.map(|name| name.chars().count()).max().unwrap_or(0) }
+            Form::Bars {
+                all,
+                width: names.map(|name| name.chars().count()).max().unwrap_or(0),
+            }
         } else {
             Form::Lines
         };
@@ -64,26 +67,31 @@ impl Progress {
     }
 
     /// The next feed begins.
-    pub(crate) fn start(&mut self, name: &str, files: usize, size: u64) {
+    pub(crate) fn start(&mut self, name: &str, size: u64) {
         let name = plain(name);
         let now = Instant::now();
         let bar = match &self.form {
             Form::Bars { all, width } => {
-                let bar = all.add(if size > 0 { ProgressBar::new(size) } else { ProgressBar::no_length() });
+                let bar = all.add(if size > 0 {
+                    ProgressBar::new(size)
+                } else {
+                    ProgressBar::no_length()
+                });
                 bar.set_style(style(size > 0, *width));
                 bar.set_prefix(name.clone());
                 bar.enable_steady_tick(Duration::from_millis(200));
                 Some(bar)
             }
-            Form::Lines => {
-                let files = if files == 1 { "1 file".to_owned() } else { format!("{} files", count(files as u64)) };
-                let size = if size > 0 { format!(", {}", bytes(size)) } else { String::new() };
-                err(&format!("{name}: {files}{size}"));
-                None
-            }
-            Form::Nothing => None,
+            Form::Lines | Form::Nothing => None,
         };
-        self.feed = Some(Feed { name, bytes: size, began: now, said: now, last: Numbers::default(), bar });
+        self.feed = Some(Feed {
+            name,
+            bytes: size,
+            began: now,
+            said: now,
+            last: Numbers::default(),
+            bar,
+        });
     }
 
     /// Some more rows are done.
@@ -97,7 +105,12 @@ impl Progress {
             }
             (Form::Lines, None) if feed.said.elapsed() >= EVERY => {
                 feed.said = Instant::now();
-                err(&format!("{}: {}{}", feed.name, feed.rows(numbers), feed.rest(numbers.bytes)));
+                err(&format!(
+                    "{}: {}{}",
+                    feed.name,
+                    feed.rows(numbers),
+                    feed.rest(numbers.bytes)
+                ));
             }
             _ => {}
         }
@@ -106,14 +119,18 @@ impl Progress {
     /// A feed is done, with this many rows read and rejected.
     pub(crate) fn end(&mut self, rows: u64, rejected: u64) {
         let Some(feed) = self.feed.take() else { return };
-        let numbers = Numbers { rows, rejected, ..feed.last };
+        let numbers = Numbers {
+            rows,
+            rejected,
+            ..feed.last
+        };
         let rows = feed.rows(numbers);
         match (&self.form, &feed.bar) {
             (_, Some(bar)) => {
                 bar.set_position(feed.bytes.max(numbers.bytes));
                 bar.finish_with_message(rows);
             }
-            (Form::Lines, None) => err(&format!("{}: {rows}, done", feed.name)),
+            (Form::Lines, None) => err(&format!("{}: {rows}", feed.name)),
             _ => {}
         }
     }
@@ -143,7 +160,12 @@ impl Feed {
     fn rows(&self, numbers: Numbers) -> String {
         let seconds = self.began.elapsed().as_secs_f64().max(0.001);
         let rate = (numbers.rows as f64 / seconds).round() as u64;
-        let mut text = format!("{} rows, {} rows/s, {} created", count(numbers.rows), count(rate), count(numbers.created));
+        let mut text = format!(
+            "{} rows, {} rows/s, {} created",
+            count(numbers.rows),
+            count(rate),
+            count(numbers.created)
+        );
         if numbers.rejected > 0 {
             text.push_str(&format!(", {} rejected", count(numbers.rejected)));
         }
@@ -168,7 +190,9 @@ fn style(sized: bool, width: usize) -> ProgressStyle {
     } else {
         format!("{{prefix:{width}}} [{{elapsed:>4}}]  {{msg}}")
     };
-    ProgressStyle::with_template(&text).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+    ProgressStyle::with_template(&text)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ")
 }
 
 #[cfg(test)]
@@ -181,15 +205,31 @@ mod tests {
             let bar = ProgressBar::hidden();
             bar.set_style(style(sized, 8));
         }
-        assert!(ProgressStyle::with_template("{prefix:8} [{bar:24}] {percent:>3}%  {msg}  {eta:>4} left").is_ok());
+        assert!(
+            ProgressStyle::with_template(
+                "{prefix:8} [{bar:24}] {percent:>3}%  {msg}  {eta:>4} left"
+            )
+            .is_ok()
+        );
     }
 
     #[test]
     fn what_is_left_is_told_from_the_bytes() {
         let now = Instant::now();
         let began = now.checked_sub(Duration::from_secs(10)).unwrap_or(now);
-        let feed = Feed { name: "a".into(), bytes: 1_000, began, said: now, last: Numbers::default(), bar: None };
-        assert!(feed.rest(500).starts_with(", 50%, 10.0 s left"), "{}", feed.rest(500));
+        let feed = Feed {
+            name: "a".into(),
+            bytes: 1_000,
+            began,
+            said: now,
+            last: Numbers::default(),
+            bar: None,
+        };
+        assert!(
+            feed.rest(500).starts_with(", 50%, 10.0 s left"),
+            "{}",
+            feed.rest(500)
+        );
         assert_eq!(feed.rest(0), "");
     }
 }

@@ -25,7 +25,13 @@ impl Database {
         let options = driver::Options::default().connections(1).create(false);
         let driver = driver::connect(url, options)
             .await
-            .map_err(|error| Error::database("cannot reach the database", error))?;
+            .map_err(|error| match error.code() {
+                // SQLITE_CANTOPEN: opening it would have to make it, and an empty database has nothing to audit.
+                Some("14") if url.starts_with("sqlite:") => {
+                    Error::usage(format!("there is no such database yet ({error})"))
+                }
+                _ => Error::database("cannot reach the database", error),
+            })?;
         Ok(Self { driver })
     }
 

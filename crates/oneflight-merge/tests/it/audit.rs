@@ -299,3 +299,84 @@ async fn a_table_that_is_not_there_is_the_callers_mistake() {
         "{error}"
     );
 }
+
+/// Every kind of fault at once, and rows that are read page after page, on a server.
+async fn is_the_same_on(server: String) {
+    let bytes = if server.starts_with("postgres") {
+        "BYTEA"
+    } else {
+        "BLOB"
+    };
+    let text = if server.starts_with("postgres") {
+        "TEXT COLLATE \"C\""
+    } else {
+        "VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
+    };
+    let sql = WHOLE
+        .replace("BLOB", bytes)
+        .replace("TEXT", text)
+        .replace("INTEGER", "BIGINT");
+    let sql = if server.starts_with("postgres") {
+        sql.replace("x'", "'\\x")
+    } else {
+        sql
+    };
+    let broken = "
+        INSERT INTO club VALUES (4, 'ashford', 'Ashford', 1), (5, 'Ashford', ' ASHFORD', NULL), (6, 'blavik if', 'Blavik IF', 1);
+        INSERT INTO club_xref VALUES ('a', 'A1', 2), ('a', 'A7', 99);
+        INSERT INTO player VALUES (9, 'Nobody', 77)";
+    let database = testkit::Database::create(&server).await;
+    testkit::execute(database.url(), &sql).await;
+    let clean = audit(&mapping::parse(MAP, "map.toml").unwrap(), database.url())
+        .await
+        .unwrap();
+    assert!(clean.is_clean(), "{clean:?}");
+    testkit::execute(database.url(), broken).await;
+    let report = audit(&mapping::parse(MAP, "map.toml").unwrap(), database.url())
+        .await
+        .unwrap();
+    let found: Vec<_> = report
+        .tables
+        .iter()
+        .flat_map(|table| &table.findings)
+        .map(|finding| (finding.kind, finding.count))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (FindingKind::DuplicateKey, 1),
+            (FindingKind::CrosswalkDangling, 1),
+            (FindingKind::CrosswalkTwice, 1),
+            (FindingKind::StaleKey, 1),
+            (FindingKind::EqualUnderFold, 1),
+            (FindingKind::Dangling, 1),
+            (FindingKind::Orphan, 1),
+        ],
+        "{report:?}"
+    );
+    assert!(
+        report.tables[0].hints[0]
+            .pairs
+            .iter()
+            .any(|pair| pair.one == "Blavik IF"),
+        "{report:?}"
+    );
+    testkit::execute(database.url(), "DROP TABLE player_xref").await;
+    let error = audit(&mapping::parse(MAP, "map.toml").unwrap(), database.url())
+        .await
+        .unwrap_err();
+    assert!(
+        error.is_usage() && error.to_string().contains("merge first"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn postgres_is_audited_like_sqlite() {
+    is_the_same_on(testkit::services::postgres()).await;
+}
+
+#[tokio::test]
+async fn mariadb_is_audited_like_sqlite() {
+    is_the_same_on(testkit::services::mariadb()).await;
+}

@@ -56,7 +56,10 @@ pub(super) struct Truth {
 impl Truth {
     /// How many rows this table must have.
     pub(super) fn table(&self, name: &str) -> u64 {
-        self.tables.iter().find(|table| table.0 == name).map_or(0, |table| table.1)
+        self.tables
+            .iter()
+            .find(|table| table.0 == name)
+            .map_or(0, |table| table.1)
     }
 }
 
@@ -64,21 +67,26 @@ impl Truth {
 pub(super) fn files() -> Files {
     let dice = &mut Dice::new(2_024);
     let league = League::new(dice);
-    let mut writer = Writer { league: &league, dice, spellings: HashSet::new(), truth: Truth::default() };
+    let mut writer = Writer {
+        league: &league,
+        dice,
+        spellings: HashSet::new(),
+        truth: Truth::default(),
+    };
     let mut files = vec![
         ("league.toml".to_owned(), MAP.to_owned()),
         ("aliases.csv".to_owned(), aliases(&league)),
         ("almanac/clubs.csv".to_owned(), writer.almanac_clubs()),
         ("courier/clubs.ndjson".to_owned(), writer.courier_clubs()),
     ];
-    for season in 0..SEASONS.len() {
-        let name = format!("almanac/results-{}.csv", SEASONS[season]);
+    for (season, written) in SEASONS.iter().enumerate() {
+        let name = format!("almanac/results-{written}.csv");
         let text = writer.results(season, &name);
         files.push((name, text));
     }
     let mut goals = 0;
-    for season in 0..SEASONS.len() {
-        let name = format!("courier/{}.json", SEASONS[season]);
+    for (season, written) in SEASONS.iter().enumerate() {
+        let name = format!("courier/{written}.json");
         let text = writer.scores(season, &name, &mut goals);
         files.push((name, text));
     }
@@ -117,7 +125,12 @@ impl Writer<'_> {
     fn almanac_clubs(&mut self) -> String {
         let mut text = String::from("id,name,founded\n");
         for (at, club) in self.league.clubs.iter().enumerate() {
-            text.push_str(&format!("{},{},{}\n", almanac_id(at), club.name, club.founded));
+            text.push_str(&format!(
+                "{},{},{}\n",
+                almanac_id(at),
+                club.name,
+                club.founded
+            ));
             self.spellings.insert(club.name.to_owned());
             self.truth.rows += 1;
         }
@@ -128,7 +141,11 @@ impl Writer<'_> {
         let mut text = String::new();
         for (at, club) in self.league.clubs.iter().enumerate() {
             let name = self.spell(club);
-            text.push_str(&format!("{{\"id\":{},\"name\":{}}}\n", courier_id(at), json!(name)));
+            text.push_str(&format!(
+                "{{\"id\":{},\"name\":{}}}\n",
+                courier_id(at),
+                json!(name)
+            ));
             self.truth.rows += 1;
         }
         text
@@ -136,8 +153,13 @@ impl Writer<'_> {
 
     /// The almanac's results of a season.
     fn results(&mut self, season: usize, file: &str) -> String {
-        let mut lines = vec!["date,home_id,home,away_id,away,ground,home_goals,away_goals".to_owned()];
-        let matches = self.league.matches.iter().filter(|game| game.season == season);
+        let mut lines =
+            vec!["date,home_id,home,away_id,away,ground,home_goals,away_goals".to_owned()];
+        let matches = self
+            .league
+            .matches
+            .iter()
+            .filter(|game| game.season == season);
         for (at, game) in matches.enumerate() {
             let (home, away) = game.score();
             let row = |date: &str, home_side: &str, away_side: &str, home_goals: &str| {
@@ -154,7 +176,9 @@ impl Writer<'_> {
                 _ => None,
             };
             if broken.is_some() {
-                self.truth.rejects.push((file.to_owned(), lines.len() as u64 + 1));
+                self.truth
+                    .rejects
+                    .push((file.to_owned(), lines.len() as u64 + 1));
             } else if at % 50 == 49 {
                 // Somebody pasted this row twice.
                 lines.push(good.clone());
@@ -169,20 +193,37 @@ impl Writer<'_> {
     /// `id,name` of a club in the almanac; now and then the id is missing.
     fn side(&mut self, at: usize) -> String {
         let name = self.spell(&self.league.clubs[at]);
-        if self.dice.below(10) == 0 { format!(",{name}") } else { format!("{},{name}", almanac_id(at)) }
+        if self.dice.below(10) == 0 {
+            format!(",{name}")
+        } else {
+            format!("{},{name}", almanac_id(at))
+        }
     }
 
     /// The courier's season: rounds, and in them matches, and in them goals.
     fn scores(&mut self, season: usize, file: &str, goals: &mut u64) -> String {
-        let mut text = format!("{{\"league\":\"Premier Invention\",\"season\":\"{}\",\"rounds\":[\n", SEASONS[season]);
+        let mut text = format!(
+            "{{\"league\":\"Premier Invention\",\"season\":\"{}\",\"rounds\":[\n",
+            SEASONS[season]
+        );
         let mut line = 2;
-        let matches: Vec<&Match> = self.league.matches.iter().filter(|game| game.season == season).collect();
+        let matches: Vec<&Match> = self
+            .league
+            .matches
+            .iter()
+            .filter(|game| game.season == season)
+            .collect();
         for (index, round) in matches.chunk_by(|a, b| a.round == b.round).enumerate() {
-            text.push_str(&format!("{}{{\"round\":{},\"matches\":[\n", if index == 0 { "" } else { "," }, index + 1));
+            text.push_str(&format!(
+                "{}{{\"round\":{},\"matches\":[\n",
+                if index == 0 { "" } else { "," },
+                index + 1
+            ));
             line += 1;
             for (at, game) in round.iter().enumerate() {
                 // One minute of the second season is written in words, and its match is broken by that.
-                let broken = season == 1 && !game.goals.is_empty() && index >= 20 && !self.has_reject(file);
+                let broken =
+                    season == 1 && !game.goals.is_empty() && index >= 20 && !self.has_reject(file);
                 if broken {
                     self.truth.rejects.push((file.to_owned(), line));
                 } else {
@@ -207,20 +248,32 @@ impl Writer<'_> {
     fn game(&mut self, game: &Match, broken: bool) -> String {
         let (mut home, away) = game.score();
         // The reporters do not always agree about the score.
-        if game.season == 2 && game.round % 13 == 0 && game.home == 4 + game.round / 13 {
+        if game.season == 2 && game.round.is_multiple_of(13) && game.home == 4 + game.round / 13 {
             home += 1;
             self.truth.conflicts += 1;
         }
         let goals = game.goals.iter().enumerate().map(|(at, goal)| {
-            let minute = if broken && at == 0 { json!("ninety") } else { json!(goal.minute) };
-            let (id, name) = (player_id(goal.player), json!(self.league.players[goal.player].name));
-            format!("{{\"minute\":{minute},\"player\":{{\"id\":{id},\"name\":{name}}},\"penalty\":{}}}", goal.penalty)
+            let minute = if broken && at == 0 {
+                json!("ninety")
+            } else {
+                json!(goal.minute)
+            };
+            let (id, name) = (
+                player_id(goal.player),
+                json!(self.league.players[goal.player].name),
+            );
+            format!(
+                "{{\"minute\":{minute},\"player\":{{\"id\":{id},\"name\":{name}}},\"penalty\":{}}}",
+                goal.penalty
+            )
         });
         let goals = goals.collect::<Vec<_>>().join(",");
         let (home_side, away_side) = (self.club(game, game.home), self.club(game, game.away));
         let score = format!("{{\"home\":{home},\"away\":{away}}}");
         let date = &game.date;
-        format!("{{\"date\":\"{date}\",\"home\":{home_side},\"away\":{away_side},\"score\":{score},\"goals\":[{goals}]}}")
+        format!(
+            "{{\"date\":\"{date}\",\"home\":{home_side},\"away\":{away_side},\"score\":{score},\"goals\":[{goals}]}}"
+        )
     }
 
     /// A club as the courier writes it: by a short name now and then, and without an id now and then.
@@ -233,7 +286,11 @@ impl Writer<'_> {
             _ => self.spell(club),
         };
         // Under its new name nobody would know the club, were it not for its id.
-        let id = if !renamed && self.dice.below(10) == 0 { json!(null) } else { json!(courier_id(at)) };
+        let id = if !renamed && self.dice.below(10) == 0 {
+            json!(null)
+        } else {
+            json!(courier_id(at))
+        };
         let text = format!("{{\"id\":{id},\"name\":{}}}", json!(name));
         self.spellings.insert(name);
         text
@@ -242,20 +299,32 @@ impl Writer<'_> {
     fn players(&mut self, file: &str) -> String {
         let mut lines = Vec::new();
         for (at, player) in self.league.players.iter().enumerate() {
-            let (club, club_name) = (courier_id(player.club), json!(self.league.clubs[player.club].name));
+            let (club, club_name) = (
+                courier_id(player.club),
+                json!(self.league.clubs[player.club].name),
+            );
             let row = |id: usize, name: &str, born: &str| {
-                let (name, club) = (json!(name), format!("{{\"id\":{club},\"name\":{club_name}}}"));
+                let (name, club) = (
+                    json!(name),
+                    format!("{{\"id\":{club},\"name\":{club_name}}}"),
+                );
                 format!("{{\"id\":{id},\"name\":{name},\"born\":\"{born}\",\"club\":{club}}}")
             };
             let broken = match at {
-                123 => Some(row(9_998, "Torn Inhalf", "1999-01-13").trim_end_matches('}').to_owned()),
+                123 => Some(
+                    row(9_998, "Torn Inhalf", "1999-01-13")
+                        .trim_end_matches('}')
+                        .to_owned(),
+                ),
                 400 => Some(row(9_999, "Nobody Atall", "1999-13-01")),
                 _ => None,
             };
             let row = row(player_id(at), &player.name, &player.born);
             if let Some(broken) = broken {
                 lines.push(broken);
-                self.truth.rejects.push((file.to_owned(), lines.len() as u64));
+                self.truth
+                    .rejects
+                    .push((file.to_owned(), lines.len() as u64));
             }
             lines.push(row);
         }
@@ -328,7 +397,10 @@ mod tests {
         let Files { files, truth } = files();
         assert_eq!(files.len(), 11);
         assert_eq!(truth.rejects.len(), 7);
-        assert_eq!((truth.conflicts, truth.table("club"), truth.table("match")), (2, 20, 1_140));
+        assert_eq!(
+            (truth.conflicts, truth.table("club"), truth.table("match")),
+            (2, 20, 1_140)
+        );
         assert!(truth.spellings > 100 && truth.repeated > 10, "{truth:?}");
         assert!(truth.rows > 2_800, "{truth:?}");
     }
@@ -340,8 +412,12 @@ mod tests {
         for (file, line) in &truth.rejects {
             let text = &files.iter().find(|other| &other.0 == file).unwrap().1;
             let row = text.lines().nth(*line as usize - 1).unwrap();
-            let torn = row.split(',').count() == 4 || serde_json::from_str::<serde_json::Value>(row).is_err();
-            assert!(torn || marks.iter().any(|mark| row.contains(mark)), "{file}:{line}: {row}");
+            let torn = row.split(',').count() == 4
+                || serde_json::from_str::<serde_json::Value>(row).is_err();
+            assert!(
+                torn || marks.iter().any(|mark| row.contains(mark)),
+                "{file}:{line}: {row}"
+            );
         }
     }
 }

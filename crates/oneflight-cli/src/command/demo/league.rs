@@ -14,7 +14,12 @@ const SQUAD: usize = 25;
 const CLUBS: [(&str, &str, &str, u16); 20] = [
     ("Ashford Rovers", "Ashford", "Mill Lane", 1887),
     ("Blåvik IF", "Blåvik", "Fjordvallen", 1911),
-    ("Castel Verde Calcio", "C. Verde", "Stadio delle Palme", 1923),
+    (
+        "Castel Verde Calcio",
+        "C. Verde",
+        "Stadio delle Palme",
+        1923,
+    ),
     ("Dunmore Athletic", "Dunmore Ath", "The Quarry", 1894),
     ("Eskilby SK", "Eskilby", "Åparken", 1906),
     ("Ferrybridge Town", "Ferrybridge", "Station Road", 1899),
@@ -35,13 +40,36 @@ const CLUBS: [(&str, &str, &str, u16); 20] = [
 ];
 
 const FIRST: [&str; 24] = [
-    "Adam", "Björn", "Carlos", "Daniel", "Émile", "Fabio", "Georg", "Henrik", "Ivan", "João", "Kasper", "Luca", "Mateusz", "Niall",
-    "Oscar", "Paulo", "Quentin", "Ruben", "Søren", "Tomás", "Umberto", "Viktor", "William", "Yannick",
+    "Adam", "Björn", "Carlos", "Daniel", "Émile", "Fabio", "Georg", "Henrik", "Ivan", "João",
+    "Kasper", "Luca", "Mateusz", "Niall", "Oscar", "Paulo", "Quentin", "Ruben", "Søren", "Tomás",
+    "Umberto", "Viktor", "William", "Yannick",
 ];
 
 const LAST: [&str; 24] = [
-    "Almeida", "Bergström", "Costa", "Doyle", "Eriksen", "Fischer", "García", "Hughes", "Ivarsson", "Jensen", "Kowalski", "Lefèvre",
-    "Müller", "Nowak", "O'Brien", "Pereira", "Quinn", "Rossi", "Silva", "Tóth", "Ueda", "Vidal", "Weiß", "Zanetti",
+    "Almeida",
+    "Bergström",
+    "Costa",
+    "Doyle",
+    "Eriksen",
+    "Fischer",
+    "García",
+    "Hughes",
+    "Ivarsson",
+    "Jensen",
+    "Kowalski",
+    "Lefèvre",
+    "Müller",
+    "Nowak",
+    "O'Brien",
+    "Pereira",
+    "Quinn",
+    "Rossi",
+    "Silva",
+    "Tóth",
+    "Ueda",
+    "Vidal",
+    "Weiß",
+    "Zanetti",
 ];
 
 /// A club.
@@ -107,25 +135,47 @@ pub(super) struct League {
 impl League {
     /// Makes it up.
     pub(super) fn new(dice: &mut Dice) -> Self {
-        let club = |(name, short, ground, founded)| Club { name, short, ground, founded };
+        let club = |(name, short, ground, founded)| Club {
+            name,
+            short,
+            ground,
+            founded,
+        };
         let clubs: Vec<Club> = CLUBS.into_iter().map(club).collect();
-        let players = (0..clubs.len() * SQUAD).map(|at| player(at / SQUAD, dice)).collect();
+        let players = (0..clubs.len() * SQUAD)
+            .map(|at| player(at / SQUAD, dice))
+            .collect();
         let mut matches = Vec::new();
         for season in 0..SEASONS.len() {
             for (round, home, away) in fixtures(clubs.len()) {
                 let day = first_day(season) + 7 * (round as i64 - 1) + dice.below(2) as i64;
                 let goals = goals(home, away, dice);
-                matches.push(Match { season, round, date: iso(day), home, away, goals });
+                matches.push(Match {
+                    season,
+                    round,
+                    date: iso(day),
+                    home,
+                    away,
+                    goals,
+                });
             }
         }
-        Self { clubs, players, matches }
+        Self {
+            clubs,
+            players,
+            matches,
+        }
     }
 }
 
 fn player(club: usize, dice: &mut Dice) -> Player {
     let name = format!("{} {}", dice.pick(&FIRST), dice.pick(&LAST));
     // Born between 1986 and 2004.
-    Player { name, born: iso(5_844 + dice.below(6_900) as i64), club }
+    Player {
+        name,
+        born: iso(5_844 + dice.below(6_900) as i64),
+        club,
+    }
 }
 
 /// Everyone against everyone, at home and away: (round, home, away), by the circle method.
@@ -134,10 +184,20 @@ fn fixtures(clubs: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     (0..2 * rounds).flat_map(move |round| {
         let turn = round % rounds;
         (0..clubs / 2).map(move |pair| {
-            let seat = |at: usize| if at == 0 { 0 } else { 1 + (at - 1 + turn) % rounds };
+            let seat = |at: usize| {
+                if at == 0 {
+                    0
+                } else {
+                    1 + (at - 1 + turn) % rounds
+                }
+            };
             let (a, b) = (seat(pair), seat(clubs - 1 - pair));
             let swap = (pair + turn + usize::from(round >= rounds)) % 2 == 1;
-            if swap { (round + 1, b, a) } else { (round + 1, a, b) }
+            if swap {
+                (round + 1, b, a)
+            } else {
+                (round + 1, a, b)
+            }
         })
     })
 }
@@ -148,8 +208,16 @@ fn goals(home: usize, away: usize, dice: &mut Dice) -> Vec<Goal> {
     for _ in 0..dice.below(4) + dice.below(3) {
         let at_home = dice.below(100) < 56;
         let player = if at_home { home } else { away } * SQUAD + dice.below(SQUAD as u64) as usize;
-        let goal = Goal { player, minute: 1 + dice.below(90), penalty: dice.below(12) == 0, home: at_home };
-        if !goals.iter().any(|other| (other.player, other.minute) == (goal.player, goal.minute)) {
+        let goal = Goal {
+            player,
+            minute: 1 + dice.below(90),
+            penalty: dice.below(12) == 0,
+            home: at_home,
+        };
+        if !goals
+            .iter()
+            .any(|other| (other.player, other.minute) == (goal.player, goal.minute))
+        {
             goals.push(goal);
         }
     }
@@ -169,7 +237,8 @@ fn iso(days: i64) -> String {
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
     let day_of_era = z.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
@@ -214,7 +283,10 @@ mod tests {
         assert_eq!(pairs.len(), 380);
         assert!(pairs.iter().all(|(home, away)| home != away));
         for round in 1..=38 {
-            let busy: HashSet<_> = fixtures(20).filter(|f| f.0 == round).flat_map(|f| [f.1, f.2]).collect();
+            let busy: HashSet<_> = fixtures(20)
+                .filter(|f| f.0 == round)
+                .flat_map(|f| [f.1, f.2])
+                .collect();
             assert_eq!(busy.len(), 20, "round {round}");
         }
     }
@@ -222,13 +294,29 @@ mod tests {
     #[test]
     fn days_are_written_by_the_civil_calendar() {
         let days = [0, 11_016, 19_210, 19_574, 19_938, 5_844].map(iso);
-        assert_eq!(days, ["1970-01-01", "2000-02-29", "2022-08-06", "2023-08-05", "2024-08-03", "1986-01-01"]);
+        assert_eq!(
+            days,
+            [
+                "1970-01-01",
+                "2000-02-29",
+                "2022-08-06",
+                "2023-08-05",
+                "2024-08-03",
+                "1986-01-01"
+            ]
+        );
     }
 
     #[test]
     fn the_league_is_always_the_same() {
-        let (a, b) = (League::new(&mut Dice::new(4)), League::new(&mut Dice::new(4)));
+        let (a, b) = (
+            League::new(&mut Dice::new(4)),
+            League::new(&mut Dice::new(4)),
+        );
         assert_eq!(format!("{a:?}"), format!("{b:?}"));
-        assert_eq!((a.clubs.len(), a.players.len(), a.matches.len()), (20, 500, 1_140));
+        assert_eq!(
+            (a.clubs.len(), a.players.len(), a.matches.len()),
+            (20, 500, 1_140)
+        );
     }
 }

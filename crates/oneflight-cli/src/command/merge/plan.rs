@@ -5,8 +5,9 @@ use crate::command::map;
 use crate::exit::Failure;
 use crate::rejects::{Opened, Rejects};
 use crate::target::Target;
+use oneflight_merge::merge::Options;
 use oneflight_merge::plan::Plan;
-use oneflight_merge::{Options, read};
+use oneflight_merge::read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,31 +43,59 @@ pub(crate) fn plan(args: MergeArgs) -> Result<Job, Failure> {
         Some(path) => Some(rejects(path, &args.map, &target, &plan, &options.data)?),
         None => None,
     };
-    Ok(Job { plan, target, options, rejects, quiet: args.quiet })
+    Ok(Job {
+        plan,
+        target,
+        options,
+        rejects,
+        quiet: args.quiet,
+    })
 }
 
 /// Opens the rejects file, makes sure that it is none of the other files, and only then empties it.
-fn rejects(path: &Path, map: &Path, target: &Target, plan: &Plan, data: &Path) -> Result<Rejects, Failure> {
+fn rejects(
+    path: &Path,
+    map: &Path,
+    target: &Target,
+    plan: &Plan,
+    data: &Path,
+) -> Result<Rejects, Failure> {
     let shown = path.display();
     if path.as_os_str() == "-" {
-        return Err(Failure::say("--rejects wants a file: standard output is for the summary").hint("try --rejects rejects.ndjson"));
+        return Err(
+            Failure::say("--rejects wants a file: standard output is for the summary")
+                .hint("try --rejects rejects.ndjson"),
+        );
     }
     let cannot = |error| Failure::say(format!("cannot write the rejects file `{shown}`: {error}"));
     let opened = Opened::open(path).map_err(cannot)?;
     let other = std::iter::once((map.to_owned(), "the map"))
         .chain(target.file().map(|file| (file, "the database")))
-        .chain(inputs(plan, data).into_iter().map(|file| (file, "one of the files that are read")))
+        .chain(
+            inputs(plan, data)
+                .into_iter()
+                .map(|file| (file, "one of the files that are read")),
+        )
         .find(|(file, _)| opened.is(file));
     if let Some((_, what)) = other {
         opened.withdraw();
-        return Err(Failure::say(format!("the rejects file `{shown}` is {what}")).hint("name another file with --rejects FILE"));
+        return Err(
+            Failure::say(format!("the rejects file `{shown}` is {what}"))
+                .hint("name another file with --rejects FILE"),
+        );
     }
     opened.begin().map_err(cannot)
 }
 
 /// The files that will be read. One that cannot be opened is left out here: the merge itself will say so, and better.
 fn inputs(plan: &Plan, data: &Path) -> Vec<PathBuf> {
-    let sources = plan.feeds.iter().map(|feed| &feed.source).filter(|source| source.path != "-");
-    let inputs = sources.filter_map(|source| read::open(source, data).ok()).flatten();
-    inputs.map(|input| data.join(&input.file().name)).collect()
+    let sources = plan
+        .feeds
+        .iter()
+        .map(|feed| &feed.source)
+        .filter(|source| source.path != "-");
+    let inputs = sources
+        .filter_map(|source| read::open(source, data).ok())
+        .flatten();
+    inputs.map(|input| data.join(&input.file.name)).collect()
 }

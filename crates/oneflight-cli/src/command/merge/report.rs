@@ -3,7 +3,7 @@
 use super::run::Done;
 use crate::exit::Exit;
 use crate::print::{Grid, count, seconds};
-use oneflight_merge::Report;
+use oneflight_merge::report::{FeedReport, Report};
 use serde::Serialize;
 
 /// The code that a merge ends with.
@@ -22,18 +22,56 @@ pub(crate) fn exit(report: &Report) -> Exit {
 /// The report for people.
 pub(crate) fn text(done: &Done) -> String {
     let report = &done.report;
-    let mut feeds = Grid::new(&["feed", "read", "inserted", "unchanged", "updated", "rejected"]);
+    let mut feeds = Grid::new(&[
+        "feed",
+        "read",
+        "inserted",
+        "unchanged",
+        "updated",
+        "rejected",
+    ]);
     for feed in &report.feeds {
-        feeds.row(&feed.name, &[feed.read, feed.inserted, feed.existing, feed.updated, feed.rejected]);
+        feeds.row(
+            &feed.name,
+            &[
+                feed.read,
+                feed.inserted,
+                feed.existing,
+                feed.updated,
+                feed.rejected,
+            ],
+        );
     }
     if report.feeds.len() > 1 {
-        let sum = |of: fn(&oneflight_merge::FeedReport) -> u64| report.feeds.iter().map(of).sum::<u64>();
-        let sums = [sum(|f| f.read), sum(|f| f.inserted), sum(|f| f.existing), sum(|f| f.updated), sum(|f| f.rejected)];
+        let sum = |of: fn(&FeedReport) -> u64| report.feeds.iter().map(of).sum::<u64>();
+        let sums = [
+            sum(|f| f.read),
+            sum(|f| f.inserted),
+            sum(|f| f.existing),
+            sum(|f| f.updated),
+            sum(|f| f.rejected),
+        ];
         feeds.row("all", &sums);
     }
-    let mut tables = Grid::new(&["table", "created", "found", "completed", "updated", "conflicts"]);
+    let mut tables = Grid::new(&[
+        "table",
+        "created",
+        "found",
+        "completed",
+        "updated",
+        "conflicts",
+    ]);
     for table in &report.tables {
-        tables.row(&table.name, &[table.created, table.found, table.completed, table.updated, table.conflicts]);
+        tables.row(
+            &table.name,
+            &[
+                table.created,
+                table.found,
+                table.completed,
+                table.updated,
+                table.conflicts,
+            ],
+        );
     }
     let rate = (report.read() as f64 / report.seconds.max(0.001)).round() as u64;
     format!(
@@ -69,7 +107,11 @@ fn rejected(done: &Done) -> String {
 }
 
 fn rows(n: u64) -> String {
-    if n == 1 { "1 row".to_owned() } else { format!("{} rows", count(n)) }
+    if n == 1 {
+        "1 row".to_owned()
+    } else {
+        format!("{} rows", count(n))
+    }
 }
 
 /// The report for programs.
@@ -114,7 +156,11 @@ mod tests {
     fn done(edit: impl FnOnce(&mut Report)) -> Done {
         let mut report = Report::default();
         edit(&mut report);
-        Done { report, into: "sqlite:a.db".into(), rejects: None }
+        Done {
+            report,
+            into: "sqlite:a.db".into(),
+            rejects: None,
+        }
     }
 
     #[test]
@@ -130,14 +176,24 @@ mod tests {
         let text = json(&done(|report| report.interrupted = true));
         assert_eq!(text.matches('\n').count(), 1);
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!((json["exit_code"].as_u64(), json["status"].as_str()), (Some(130), Some("interrupted")));
+        assert_eq!(
+            (json["exit_code"].as_u64(), json["status"].as_str()),
+            (Some(130), Some("interrupted"))
+        );
         assert_eq!(json["rejects_file"], serde_json::Value::Null);
-        assert!(json["feeds"].is_array() && json["tables"].is_array() && json["round_trips"].is_number());
+        assert!(
+            json["feeds"].is_array()
+                && json["tables"].is_array()
+                && json["round_trips"].is_number()
+        );
     }
 
     #[test]
     fn the_text_report_says_what_it_merged_into() {
         let text = text(&done(|report| report.dry_run = true));
-        assert!(text.contains("dry run, nothing is written into sqlite:a.db: 0 rows in 0.00 s"), "{text}");
+        assert!(
+            text.contains("dry run, nothing is written into sqlite:a.db: 0 rows in 0.00 s"),
+            "{text}"
+        );
     }
 }

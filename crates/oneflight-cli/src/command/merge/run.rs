@@ -8,8 +8,9 @@ use crate::exit::{Exit, Failure};
 use crate::print::{self, Progress};
 use crate::rejects::{Line, Rejects};
 use oneflight_merge::batch::Reject;
+use oneflight_merge::merge::{self, Events, Stop};
+use oneflight_merge::report::{FeedReport, Report};
 use oneflight_merge::rows::File;
-use oneflight_merge::{Events, FeedReport, Report, Stop};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,24 +34,44 @@ pub(crate) struct Done {
 /// # Errors
 /// If it could not be done, or not to its end.
 pub(crate) async fn run(job: Job) -> Result<Done, Failure> {
-    let Job { plan, target, options, rejects, quiet } = job;
+    let Job {
+        plan,
+        target,
+        options,
+        rejects,
+        quiet,
+    } = job;
     let names: Vec<String> = plan.feeds.iter().map(|feed| feed.name.clone()).collect();
     let stop = Stop::new();
     let listener = stop::listen(stop.clone());
     let progress = Progress::new(names.iter().map(String::as_str), quiet);
-    let mut watcher = Watcher { progress, rejects, rejected: 0, unwritten: None, stop: stop.clone() };
-    let merged = oneflight_merge::merge(plan, options, &mut watcher, stop).await;
+    let mut watcher = Watcher {
+        progress,
+        rejects,
+        rejected: 0,
+        unwritten: None,
+        stop: stop.clone(),
+    };
+    let merged = merge::merge(plan, options, &mut watcher, stop).await;
     drop(listener);
     let rejects = watcher.close()?;
     let report = merged.map_err(|error| explain(error, &target))?;
-    Ok(Done { report, into: target.shown().to_owned(), rejects })
+    Ok(Done {
+        report,
+        into: target.shown().to_owned(),
+        rejects,
+    })
 }
 
 /// Adds what may help.
 fn explain(error: oneflight_merge::Error, target: &crate::target::Target) -> Failure {
     let database = error.is_database();
     let failure = Failure::from(error);
-    if database { failure.hint(format!("the database is {}", target.shown())) } else { failure }
+    if database {
+        failure.hint(format!("the database is {}", target.shown()))
+    } else {
+        failure
+    }
 }
 
 /// Is told what happens.
@@ -64,24 +85,49 @@ struct Watcher {
 }
 
 impl Events for Watcher {
-    fn feed_started(&mut self, _: usize, name: &str, files: &[Arc<File>], bytes: u64) {
-        self.progress.start(name, files.len(), bytes);
+    fn feed_started(&mut self, _: usize, name: &str, _: &[Arc<File>], bytes: u64) {
+        self.progress.start(name, bytes);
     }
 
-    fn progress(&mut self, _: usize, progress: oneflight_merge::Progress) {
+    fn progress(&mut self, _: usize, progress: merge::Progress) {
         self.write(Rejects::flush);
-        let oneflight_merge::Progress { rows, bytes, created, rejected, .. } = progress;
-        self.progress.update(print::Numbers { rows, bytes, created, rejected });
+        let merge::Progress {
+            rows,
+            bytes,
+            created,
+            rejected,
+            ..
+        } = progress;
+        self.progress.update(print::Numbers {
+            rows,
+            bytes,
+            created,
+            rejected,
+        });
     }
 
     fn rejected(&mut self, feed: &str, file: &str, reject: &Reject) {
         self.rejected += 1;
-        let Reject { line, column, value, reason } = reject;
+        let Reject {
+            line,
+            column,
+            value,
+            reason,
+        } = reject;
         if self.rejected <= SHOWN {
             self.progress.say(&shown(file, reject));
         }
         let (column, value) = (column.as_deref(), value.as_deref());
-        self.write(|rejects| rejects.write(&Line { file, line: *line, feed, column, value, reason }));
+        self.write(|rejects| {
+            rejects.write(&Line {
+                file,
+                line: *line,
+                feed,
+                column,
+                value,
+                reason,
+            })
+        });
     }
 
     fn feed_ended(&mut self, _: usize, report: &FeedReport) {
@@ -105,11 +151,20 @@ impl Watcher {
     /// Writes the rest of the rejects file and says how many rejected rows were not shown.
     fn close(mut self) -> Result<Option<PathBuf>, Failure> {
         self.write(Rejects::flush);
-        let path = self.rejects.as_ref().map(|rejects| rejects.path().to_owned());
+        let path = self
+            .rejects
+            .as_ref()
+            .map(|rejects| rejects.path().to_owned());
         if let Some(error) = self.unwritten {
             let path = path.unwrap_or_default();
-            let message = format!("cannot write the rejects file `{}`: {error}", path.display());
-            return Err(Failure { exit: Exit::Usage, ..Failure::say(message) });
+            let message = format!(
+                "cannot write the rejects file `{}`: {error}",
+                path.display()
+            );
+            return Err(Failure {
+                exit: Exit::Usage,
+                ..Failure::say(message)
+            });
         }
         if self.rejected > SHOWN {
             let more = print::count(self.rejected - SHOWN);
@@ -117,7 +172,8 @@ impl Watcher {
                 Some(path) => format!("all are in {}", path.display()),
                 None => "--rejects FILE writes all of them to a file".to_owned(),
             };
-            self.progress.say(&format!("… and {more} more rejected ({all})"));
+            self.progress
+                .say(&format!("… and {more} more rejected ({all})"));
         }
         Ok(path)
     }
@@ -141,9 +197,25 @@ mod tests {
 
     #[test]
     fn a_rejected_row_is_shown_in_one_line() {
-        let reject = Reject { line: 17, column: Some("date".into()), value: Some("a\nb".into()), reason: "expected a date".into() };
-        assert_eq!(shown("r.csv", &reject), "r.csv:17: column `date`: value \"a\\nb\": expected a date");
-        let reject = Reject { line: 3, column: None, value: None, reason: "expected 3 fields, found 2".into() };
-        assert_eq!(shown("r.csv", &reject), "r.csv:3: expected 3 fields, found 2");
+        let reject = Reject {
+            line: 17,
+            column: Some("date".into()),
+            value: Some("a\nb".into()),
+            reason: "expected a date".into(),
+        };
+        assert_eq!(
+            shown("r.csv", &reject),
+            "r.csv:17: column `date`: value \"a\\nb\": expected a date"
+        );
+        let reject = Reject {
+            line: 3,
+            column: None,
+            value: None,
+            reason: "expected 3 fields, found 2".into(),
+        };
+        assert_eq!(
+            shown("r.csv", &reject),
+            "r.csv:3: expected 3 fields, found 2"
+        );
     }
 }
