@@ -99,7 +99,7 @@ impl<'t> Problems<'t> {
         self.found.borrow_mut().push((at, message.into()));
     }
 
-    /// Notes that a name is not one of those that are possible.
+    /// Notes that a name is not one of those that are possible: no such `what`.
     pub(crate) fn unknown(&self, at: usize, what: &str, name: &str, possible: &[&str]) {
         let near = nearest(name, possible)
             .map(|near| format!("; did you mean `{near}`?"))
@@ -109,7 +109,7 @@ impl<'t> Problems<'t> {
         } else {
             format!("possible: {}", possible.join(", "))
         };
-        self.note(at, format!("{what} `{name}` is not known{near} ({listed})"));
+        self.note(at, format!("`{name}` is no {what}{near} ({listed})"));
     }
 
     /// True if nothing is wrong so far.
@@ -182,7 +182,7 @@ mod tests {
         let errors = problems.into_errors();
         assert_eq!(
             errors.to_string(),
-            "m.toml:2:7: key `colums` is not known; did you mean `columns`? (possible: key, columns)"
+            "m.toml:2:7: `colums` is no key; did you mean `columns`? (possible: key, columns)"
         );
     }
 }

@@ -52,7 +52,7 @@ fn an_unknown_key_is_told_with_what_is_like_it() {
     check(
         &format!("{TABLE}{FEED}cty = \"c\"\n"),
         "8:1",
-        &["column of `club`", "did you mean `city`?"],
+        &["`cty` is no column of `club`", "did you mean `city`?"],
     );
     check(
         &format!("{TABLE}{FEED}city = {{ form = \"c\" , from = \"c\" }}\n"),
@@ -66,17 +66,17 @@ fn an_unknown_name_is_told_with_those_that_are_possible() {
     check(
         &format!("{TABLE}[feed.f]\npath = \"f.csv\"\n[feed.f.into.clubs]\nname = \"n\"\n"),
         "6:14",
-        &["table `clubs`", "did you mean `club`?"],
+        &["`clubs` is no table", "did you mean `club`?"],
     );
     check(
         "[table.a]\nkey = \"k\"\ncolumns = { c = \"txt\" }\n[feed.f]\npath = \"f.csv\"\ninto.a.k = \"k\"\n",
         "3:17",
-        &["type `txt`", "did you mean `text`?", "ref TABLE"],
+        &["`txt` is no type", "did you mean `text`?", "ref TABLE"],
     );
     check(
         "[table.a]\nkey = \"k\"\ncolumns = { b = \"ref bb\" }\n[table.bbb]\nkey = \"k\"\n[feed.f]\npath = \"f.csv\"\ninto.a.k = \"k\"\n",
         "3:13",
-        &["table `bb`", "did you mean `bbb`?"],
+        &["`bb` is no table", "did you mean `bbb`?"],
     );
     check(
         &format!("{TABLE}policy = \"newest\"\n{FEED}"),
@@ -91,7 +91,7 @@ fn an_unknown_name_is_told_with_those_that_are_possible() {
     check(
         &format!("{TABLE}{FEED}city = {{ from = \"c\", lookup = \"l\" }}\n"),
         "8:31",
-        &["lookup `l`", "there are none"],
+        &["`l` is no lookup", "there are none"],
     );
     check(
         &format!("{TABLE}[feed.f]\npath = \"f-{{year}}.csv\"\ninto.club.name = \"@yaer\"\n"),
@@ -101,7 +101,7 @@ fn an_unknown_name_is_told_with_those_that_are_possible() {
     check(
         "[table.a]\nkey = \"k\"\n[feed.f]\npath = \"f.csv\"\ncolumns = [\"id\", \"name\"]\ninto.a.k = \"nmae\"\n",
         "6:12",
-        &["column `nmae`", "did you mean `name`?"],
+        &["`nmae` is no column", "did you mean `name`?"],
     );
 }
 
@@ -172,7 +172,7 @@ fn a_key_that_cannot_be_is_told() {
         &["decimal"],
     );
     check(
-        &format!("[table.club]\nkey = [\"id\"]\n{FEED}"),
+        "[table.club]\nkey = [\"id\"]\n[feed.f]\npath = \"f.csv\"\ninto.club.id = \"n\"\n",
         "2:8",
         &["cannot be called `id`", "row_key"],
     );
@@ -182,7 +182,7 @@ fn a_key_that_cannot_be_is_told() {
         long.join(", ")
     );
     assert!(
-        errors(&wide)
+        errors(&wide)[..2]
             .iter()
             .all(|error| error.contains("null_key = \"value\"")),
         "{:?}",
