@@ -37,7 +37,7 @@ use toml_edit::{Document, Item, TableLike};
 /// assert_eq!(plan.tables[0].sql.name, "team");
 ///
 /// let errors = mapping::parse("[table.team]\nkey = \"name\"\ncolums = {}", "teams.toml").unwrap_err();
-/// assert!(errors.to_string().starts_with("teams.toml:3:1: `colums` is no key of a table; did you mean `columns`?"));
+/// assert!(errors.to_string().contains("teams.toml:3:1: `colums` is no key of a table; did you mean `columns`?"));
 /// # Ok::<(), mapping::MappingErrors>(())
 /// ```
 pub fn parse(text: &str, file_name: &str) -> Result<Plan, MappingErrors> {
