@@ -19,15 +19,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let feed = [
         ("cms", "100", "Über uns"),
-        ("cms", "101", "Uber Uns!"),    // another article, the same slug
-        ("cms", "100", "Über uns"),     // the first one again
-        ("wiki", "Q7", "ÜBER UNS"),     // another system's name for the first one
+        ("cms", "101", "Uber Uns!"), // another article, the same slug
+        ("cms", "100", "Über uns"),  // the first one again
+        ("wiki", "Q7", "ÜBER UNS"),  // another system's name for the first one
         ("cms", "102", "C"),
         ("cms", "103", "C#"),
     ];
     for (source, id, title) in feed {
-        let article = articles.resolve(Draft::new().external(source, id).key(title)).await?;
-        println!("{source:>4} {id:>3} {title:<10} is article {:?} ({:?})", article.id_i64(), article.effect);
+        let article = articles
+            .resolve(Draft::new().external(source, id).key(title))
+            .await?;
+        println!(
+            "{source:>4} {id:>3} {title:<10} is article {:?} ({:?})",
+            article.id_i64(),
+            article.effect
+        );
     }
     Ok(())
 }

@@ -17,7 +17,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     ddl::prepare(&db, &[users.table().clone()]).await?;
     let users = Resolver::new(db, users, Options::new()).await?;
 
-    let spellings = ["Ada@Example.org", "ada@example.org", " ADA@EXAMPLE.ORG", "ada@Example.org\u{a0}"];
+    let spellings = [
+        "Ada@Example.org",
+        "ada@example.org",
+        " ADA@EXAMPLE.ORG",
+        "ada@Example.org\u{a0}",
+    ];
     let log_ins = (0..64).map(|n| {
         let users = users.clone();
         tokio::spawn(async move { users.resolve(spellings[n % 4]).await })
@@ -30,7 +35,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("64 log-ins: {} id, created {created} time", ids.len());
 
-    let named = users.resolve(Draft::new().key("ada@example.org").set("name", "Ada Lovelace")).await?;
+    let named = users
+        .resolve(
+            Draft::new()
+                .key("ada@example.org")
+                .set("name", "Ada Lovelace"),
+        )
+        .await?;
     println!("then her name came: {:?}", named.effect);
     println!("is there a bob? {:?}", users.find("bob@example.org").await?);
     println!("{:?}", users.stats());

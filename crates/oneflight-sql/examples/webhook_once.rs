@@ -14,13 +14,28 @@ struct Delivery {
 }
 
 const DELIVERIES: [Delivery; 3] = [
-    Delivery { event: "evt_001", payload: "invoice 17 is paid" },
-    Delivery { event: "evt_002", payload: "invoice 18 is paid" },
-    Delivery { event: "evt_003", payload: "invoice 17 is refunded" },
+    Delivery {
+        event: "evt_001",
+        payload: "invoice 17 is paid",
+    },
+    Delivery {
+        event: "evt_002",
+        payload: "invoice 18 is paid",
+    },
+    Delivery {
+        event: "evt_003",
+        payload: "invoice 17 is refunded",
+    },
 ];
 
 async fn receive(events: &Resolver, handled: &AtomicU32, delivery: Delivery) -> Result<(), Error> {
-    let row = events.resolve(Draft::new().key(delivery.event).set("payload", delivery.payload)).await?;
+    let row = events
+        .resolve(
+            Draft::new()
+                .key(delivery.event)
+                .set("payload", delivery.payload),
+        )
+        .await?;
     if row.effect == Effect::Created {
         // Exactly one of those who wait comes here, in this process and in all others. If it dies here, the event is known and
         // not handled: where that matters, keep a column `done`, and look for rows without it at the start.
@@ -49,6 +64,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for delivery in deliveries.collect::<Vec<_>>() {
         delivery.await??;
     }
-    println!("300 deliveries of 3 events: {} handled", handled.load(Ordering::Relaxed));
+    println!(
+        "300 deliveries of 3 events: {} handled",
+        handled.load(Ordering::Relaxed)
+    );
     Ok(())
 }

@@ -49,7 +49,10 @@ impl Draft {
 
     /// The id that another system gave, and which system. The table must have a crosswalk.
     pub fn external(mut self, source: impl Into<Arc<str>>, id: impl Into<Box<str>>) -> Self {
-        self.external = Some(External { source: source.into(), id: id.into() });
+        self.external = Some(External {
+            source: source.into(),
+            id: id.into(),
+        });
         self
     }
 
@@ -66,25 +69,47 @@ impl Draft {
         let mut attributes = match self.ready {
             Some(slots) if slots.len() == table.attributes.len() => slots,
             Some(slots) if slots.is_empty() => vec![None; table.attributes.len()].into(),
-            Some(slots) => return Err(wrong_width(entity, "attributes", slots.len(), table.attributes.len())),
+            Some(slots) => {
+                return Err(wrong_width(
+                    entity,
+                    "attributes",
+                    slots.len(),
+                    table.attributes.len(),
+                ));
+            }
             None => vec![None; table.attributes.len()].into(),
         };
         for (name, value) in self.set {
-            let slot = table.attributes.iter().position(|attribute| *attribute.column.name == *name);
+            let slot = table
+                .attributes
+                .iter()
+                .position(|attribute| *attribute.column.name == *name);
             let slot = slot.ok_or_else(|| no_attribute(entity, &name))?;
             attributes[slot] = Some(value);
         }
         for (attribute, value) in table.attributes.iter().zip(&attributes) {
-            value.iter().try_for_each(|value| check_kind(entity, &attribute.column, value))?;
+            value
+                .iter()
+                .try_for_each(|value| check_kind(entity, &attribute.column, value))?;
         }
         if self.external.is_some() && table.crosswalk.is_none() {
-            return Err(Error::usage(format!("table `{}` has no crosswalk, so it knows no external ids", table.name)));
+            return Err(Error::usage(format!(
+                "table `{}` has no crosswalk, so it knows no external ids",
+                table.name
+            )));
         }
         let key = fold_key(self.key, entity, is_folded, &mut attributes)?;
         if key.is_none() && self.external.is_none() {
-            return Err(Error::usage(format!("a record for table `{}` has neither a key nor an external id", table.name)));
+            return Err(Error::usage(format!(
+                "a record for table `{}` has neither a key nor an external id",
+                table.name
+            )));
         }
-        Ok(Record { key, external: self.external, attributes })
+        Ok(Record {
+            key,
+            external: self.external,
+            attributes,
+        })
     }
 }
 
@@ -101,7 +126,10 @@ impl From<Record> for Draft {
 
 impl From<External> for Draft {
     fn from(external: External) -> Self {
-        Self { external: Some(external), ..Self::default() }
+        Self {
+            external: Some(external),
+            ..Self::default()
+        }
     }
 }
 
@@ -144,7 +172,11 @@ fn fold_key(
             Value::Text(text) if !is_folded => fold_text(text, rule, attributes),
             value => value,
         };
-        folded.push(if is_no_key(&value, is_folded) { stand_in(entity, column, rule)? } else { value });
+        folded.push(if is_no_key(&value, is_folded) {
+            stand_in(entity, column, rule)?
+        } else {
+            value
+        });
     }
     Ok(Some(folded.into()))
 }
@@ -173,7 +205,9 @@ fn is_no_key(value: &Value, is_folded: bool) -> bool {
 fn stand_in(entity: &Entity, column: &Column, rule: &KeyRule) -> Result<Value, Error> {
     rule.null_as.clone().ok_or_else(|| {
         let (table, column) = (&entity.table().name, &column.name);
-        Error::usage(format!("key column `{column}` of table `{table}` is null or empty, and that is no key"))
+        Error::usage(format!(
+            "key column `{column}` of table `{table}` is null or empty, and that is no key"
+        ))
     })
 }
 
@@ -182,18 +216,34 @@ fn check_kind(entity: &Entity, column: &Column, value: &Value) -> Result<(), Err
         return Ok(());
     }
     let (table, name, kind) = (&entity.table().name, &column.name, column.kind);
-    Err(Error::usage(format!("column `{name}` of table `{table}` is {kind:?}, and {value:?} is not")))
+    Err(Error::usage(format!(
+        "column `{name}` of table `{table}` is {kind:?}, and {value:?} is not"
+    )))
 }
 
 fn no_attribute(entity: &Entity, name: &str) -> Error {
     let table = entity.table();
-    let known = table.attributes.iter().map(|attribute| &*attribute.column.name).collect::<Vec<_>>();
-    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    Error::usage(format!("table `{}` has no attribute `{name}`: it has {known}", table.name))
+    let known = table
+        .attributes
+        .iter()
+        .map(|attribute| &*attribute.column.name)
+        .collect::<Vec<_>>();
+    let known = if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known.join(", ")
+    };
+    Error::usage(format!(
+        "table `{}` has no attribute `{name}`: it has {known}",
+        table.name
+    ))
 }
 
 fn wrong_width(entity: &Entity, what: &str, found: usize, expected: usize) -> Error {
-    Error::usage(format!("a record for table `{}` has {found} {what}, expected {expected}", entity.table().name))
+    Error::usage(format!(
+        "a record for table `{}` has {found} {what}, expected {expected}",
+        entity.table().name
+    ))
 }
 
 #[cfg(test)]
@@ -226,45 +276,102 @@ mod tests {
 
     #[test]
     fn a_key_is_folded_and_its_spelling_kept_beside_it() {
-        let record = Draft::new().key(44).key(" ARSENAL  fc").into_record(&clubs()).unwrap();
-        assert!(debug(&record).contains(r#"key: Some([Int(44), Text("arsenal fc")])"#), "{record:?}");
-        assert!(debug(&record).contains(r#"attributes: [Some(Text("ARSENAL fc")), None]"#), "{record:?}");
+        let record = Draft::new()
+            .key(44)
+            .key(" ARSENAL  fc")
+            .into_record(&clubs())
+            .unwrap();
+        assert!(
+            debug(&record).contains(r#"key: Some([Int(44), Text("arsenal fc")])"#),
+            "{record:?}"
+        );
+        assert!(
+            debug(&record).contains(r#"attributes: [Some(Text("ARSENAL fc")), None]"#),
+            "{record:?}"
+        );
     }
 
     #[test]
     fn a_spelling_that_the_caller_says_is_kept() {
-        let record = Draft::new().key(44).key("ARSENAL").set("name", "Arsenal F.C.").into_record(&clubs()).unwrap();
-        assert!(debug(&record).contains(r#"attributes: [Some(Text("Arsenal F.C.")), None]"#), "{record:?}");
+        let record = Draft::new()
+            .key(44)
+            .key("ARSENAL")
+            .set("name", "Arsenal F.C.")
+            .into_record(&clubs())
+            .unwrap();
+        assert!(
+            debug(&record).contains(r#"attributes: [Some(Text("Arsenal F.C.")), None]"#),
+            "{record:?}"
+        );
     }
 
     #[test]
     fn a_null_part_is_refused_or_has_a_stand_in() {
-        refused(Draft::new().key(Value::Null).key("x"), "key column `country` of table `club` is null or empty");
+        refused(
+            Draft::new().key(Value::Null).key("x"),
+            "key column `country` of table `club` is null or empty",
+        );
         for null in [Value::Null, "".into(), " \u{a0}".into()] {
-            let record = Draft::new().key(44).key(null).into_record(&clubs()).unwrap();
-            assert!(debug(&record).contains(r#"key: Some([Int(44), Text("(none)")])"#), "{record:?}");
+            let record = Draft::new()
+                .key(44)
+                .key(null)
+                .into_record(&clubs())
+                .unwrap();
+            assert!(
+                debug(&record).contains(r#"key: Some([Int(44), Text("(none)")])"#),
+                "{record:?}"
+            );
         }
     }
 
     #[test]
     fn a_ready_record_is_taken_as_it_is() {
         let key = Some(Box::from([Value::Int(44), Value::Text("AS IS".into())]));
-        let record = Record { key, external: None, attributes: Box::from([None, Some(Value::Int(1886))]) };
+        let record = Record {
+            key,
+            external: None,
+            attributes: Box::from([None, Some(Value::Int(1886))]),
+        };
         let taken = Draft::from(record.clone()).into_record(&clubs()).unwrap();
         assert_eq!(debug(&taken), debug(&record));
-        let bare = Record { attributes: Box::default(), ..record };
-        assert_eq!(Draft::from(bare).into_record(&clubs()).unwrap().attributes.len(), 2);
+        let bare = Record {
+            attributes: Box::default(),
+            ..record
+        };
+        assert_eq!(
+            Draft::from(bare)
+                .into_record(&clubs())
+                .unwrap()
+                .attributes
+                .len(),
+            2
+        );
     }
 
     #[test]
     fn a_draft_that_does_not_fit_the_table_is_refused_with_the_reason() {
         refused(Draft::new(), "neither a key nor an external id");
         refused("just one".into(), "has 1 key columns, expected 2");
-        refused(Draft::new().key("44").key("x"), "column `country` of table `club` is Int, and Text(\"44\") is not");
-        refused(Draft::new().key(44).key("x").set("colour", "red"), "no attribute `colour`: it has name, founded");
-        refused(Draft::new().key(44).key("x").set("founded", "1886"), "column `founded` of table `club` is Int");
-        let without = Entity::from(Table { crosswalk: None, ..clubs().into_table() });
-        let error = Draft::new().external("opta", "1").into_record(&without).unwrap_err();
+        refused(
+            Draft::new().key("44").key("x"),
+            "column `country` of table `club` is Int, and Text(\"44\") is not",
+        );
+        refused(
+            Draft::new().key(44).key("x").set("colour", "red"),
+            "no attribute `colour`: it has name, founded",
+        );
+        refused(
+            Draft::new().key(44).key("x").set("founded", "1886"),
+            "column `founded` of table `club` is Int",
+        );
+        let without = Entity::from(Table {
+            crosswalk: None,
+            ..clubs().into_table()
+        });
+        let error = Draft::new()
+            .external("opta", "1")
+            .into_record(&without)
+            .unwrap_err();
         assert!(error.to_string().contains("has no crosswalk"), "{error}");
     }
 }

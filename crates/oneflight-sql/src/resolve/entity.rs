@@ -6,10 +6,10 @@
 //!
 //! N1. There is one rule for each key column, in the order of the key.
 
+use crate::Fold;
 use crate::error::Error;
 use crate::schema::{Attribute, Column, Crosswalk, Policy, Reference, SameSource, Table};
 use crate::value::{Kind, Value};
-use crate::Fold;
 
 /// A table whose rows a [`Resolver`](crate::Resolver) finds or creates, and the way from what a caller says to the key that is
 /// stored. Made by [`Table::builder`], or from a plain [`Table`]: then every key is exact.
@@ -125,7 +125,8 @@ impl EntityBuilder {
 
     /// A key column of text, folded. It holds at most 255 characters unless [`EntityBuilder::max_chars`] says otherwise.
     pub fn key_text(self, column: impl Into<String>, fold: Fold) -> Self {
-        self.push_key(column.into(), Kind::Text, fold).max_chars(255)
+        self.push_key(column.into(), Kind::Text, fold)
+            .max_chars(255)
     }
 
     /// An attribute: a column outside the key that a record may set. [`Policy::Fill`] unless [`EntityBuilder::policy`] says otherwise.
@@ -140,8 +141,14 @@ impl EntityBuilder {
         let column = column.into();
         let shown = self.table.attributes.len();
         match (self.last, self.rules.last_mut(), self.table.key.last()) {
-            (Last::Key, Some(rule), Some(key)) if key.kind == Kind::Text => rule.shown = Some(shown),
-            _ => return self.is_wrong(format!("`shown({column:?})` does not follow a key column of text")),
+            (Last::Key, Some(rule), Some(key)) if key.kind == Kind::Text => {
+                rule.shown = Some(shown)
+            }
+            _ => {
+                return self.is_wrong(format!(
+                    "`shown({column:?})` does not follow a key column of text"
+                ));
+            }
         }
         self.push_attribute(column, Kind::Text, Policy::Once);
         self.last = Last::Shown;
@@ -169,7 +176,10 @@ impl EntityBuilder {
 
     /// The column named last holds ids of rows of another table: a foreign key where we create the table.
     pub fn references(mut self, table: impl Into<String>, column: impl Into<String>) -> Self {
-        let reference = Reference { table: table.into(), column: column.into() };
+        let reference = Reference {
+            table: table.into(),
+            column: column.into(),
+        };
         match self.last_column() {
             Some(column) => column.references = Some(reference),
             None => return self.is_wrong("`references` does not follow a column"),
@@ -249,28 +259,56 @@ impl EntityBuilder {
     /// [`EntityBuilder::newest_by`] that is no attribute, or a method that followed the wrong column.
     pub fn build(self) -> Result<Entity, Error> {
         match self.first_mistake() {
-            Some(mistake) => Err(Error::usage(format!("table `{}`: {mistake}", self.table.name))),
-            None => Ok(Entity { table: self.table, rules: self.rules.into() }),
+            Some(mistake) => Err(Error::usage(format!(
+                "table `{}`: {mistake}",
+                self.table.name
+            ))),
+            None => Ok(Entity {
+                table: self.table,
+                rules: self.rules.into(),
+            }),
         }
     }
 
     fn push_key(mut self, column: String, kind: Kind, fold: Fold) -> Self {
-        self.table.key.push(Column { name: column, kind, max_chars: None, references: None });
-        self.rules.push(KeyRule { fold, shown: None, null_as: None });
+        self.table.key.push(Column {
+            name: column,
+            kind,
+            max_chars: None,
+            references: None,
+        });
+        self.rules.push(KeyRule {
+            fold,
+            shown: None,
+            null_as: None,
+        });
         self.last = Last::Key;
         self
     }
 
     fn push_attribute(&mut self, column: String, kind: Kind, policy: Policy) {
-        let column = Column { name: column, kind, max_chars: None, references: None };
-        self.table.attributes.push(Attribute { column, required: false, policy });
+        let column = Column {
+            name: column,
+            kind,
+            max_chars: None,
+            references: None,
+        };
+        self.table.attributes.push(Attribute {
+            column,
+            required: false,
+            policy,
+        });
     }
 
     fn last_column(&mut self) -> Option<&mut Column> {
         match self.last {
             Last::Nothing => None,
             Last::Key => self.table.key.last_mut(),
-            Last::Attribute | Last::Shown => self.table.attributes.last_mut().map(|attribute| &mut attribute.column),
+            Last::Attribute | Last::Shown => self
+                .table
+                .attributes
+                .last_mut()
+                .map(|attribute| &mut attribute.column),
         }
     }
 
@@ -286,29 +324,55 @@ impl EntityBuilder {
             return Some(wrong.clone());
         }
         if table.key.is_empty() && table.crosswalk.is_none() {
-            return Some("it has neither a key nor a crosswalk, so no row can be told from another".into());
+            return Some(
+                "it has neither a key nor a crosswalk, so no row can be told from another".into(),
+            );
         }
         if table.crosswalk.is_some() && table.id.is_none() {
-            return Some("it has a crosswalk but no id column that the crosswalk could refer to".into());
+            return Some(
+                "it has a crosswalk but no id column that the crosswalk could refer to".into(),
+            );
         }
         let attributes = table.attributes.iter().map(|attribute| &attribute.column);
-        let names: Vec<&String> = table.id.iter().chain(table.key.iter().chain(attributes).map(|c| &c.name)).collect();
-        if let Some((_, name)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+        let names: Vec<&String> = table
+            .id
+            .iter()
+            .chain(table.key.iter().chain(attributes).map(|c| &c.name))
+            .collect();
+        if let Some((_, name)) = names
+            .iter()
+            .enumerate()
+            .find(|(at, name)| names[..*at].contains(name))
+        {
             return Some(format!("column `{name}` is named twice"));
         }
         if let Some(key) = table.key.iter().find(|key| key.kind == Kind::Real) {
-            return Some(format!("key column `{}` is a float, and floats are not equal when they look it", key.name));
+            return Some(format!(
+                "key column `{}` is a float, and floats are not equal when they look it",
+                key.name
+            ));
         }
         self.newest_by_mistake()
     }
 
     fn newest_by_mistake(&self) -> Option<String> {
-        let by_date = self.table.attributes.iter().find(|attribute| attribute.policy == Policy::Newest);
+        let by_date = self
+            .table
+            .attributes
+            .iter()
+            .find(|attribute| attribute.policy == Policy::Newest);
         match (&self.table.newest_by, by_date) {
-            (None, Some(attribute)) => {
-                Some(format!("`{}` is kept newest, but `newest_by` does not say by what", attribute.column.name))
-            }
-            (Some(by), _) if !self.table.attributes.iter().any(|attribute| attribute.column.name == *by) => {
+            (None, Some(attribute)) => Some(format!(
+                "`{}` is kept newest, but `newest_by` does not say by what",
+                attribute.column.name
+            )),
+            (Some(by), _)
+                if !self
+                    .table
+                    .attributes
+                    .iter()
+                    .any(|attribute| attribute.column.name == *by) =>
+            {
                 Some(format!("`newest_by({by:?})` is no attribute"))
             }
             _ => None,
@@ -346,12 +410,21 @@ mod tests {
             .build()
             .unwrap();
         let table = entity.table();
-        assert_eq!(table.key[0].references.as_ref().map(|r| &*r.table), Some("app.country"));
-        assert_eq!((table.key[1].max_chars, entity.rules()[1].shown), (Some(80), Some(0)));
+        assert_eq!(
+            table.key[0].references.as_ref().map(|r| &*r.table),
+            Some("app.country")
+        );
+        assert_eq!(
+            (table.key[1].max_chars, entity.rules()[1].shown),
+            (Some(80), Some(0))
+        );
         assert_eq!(table.attributes[0].policy, Policy::Once);
         assert_eq!(table.attributes[1].policy, Policy::Newest);
         assert!(table.attributes[2].required);
-        assert_eq!(table.crosswalk.as_ref().map(|x| (&*x.id, x.same_source)), Some(("club_id", SameSource::Link)));
+        assert_eq!(
+            table.crosswalk.as_ref().map(|x| (&*x.id, x.same_source)),
+            Some(("club_id", SameSource::Link))
+        );
     }
 
     #[test]
@@ -359,11 +432,26 @@ mod tests {
         let table = || Table::builder("t").id("id");
         refused(table(), "neither a key nor a crosswalk");
         refused(table().key("id", Kind::Int), "`id` is named twice");
-        refused(table().key("k", Kind::Int).shown("s"), "does not follow a key column of text");
+        refused(
+            table().key("k", Kind::Int).shown("s"),
+            "does not follow a key column of text",
+        );
         refused(table().key("k", Kind::Real), "is a float");
-        refused(table().key("k", Kind::Int).policy(Policy::Take), "`policy` does not follow");
-        refused(table().key("k", Kind::Int).attribute("a", Kind::Int).policy(Policy::Newest), "does not say by what");
-        refused(table().key("k", Kind::Int).newest_by("a"), "is no attribute");
+        refused(
+            table().key("k", Kind::Int).policy(Policy::Take),
+            "`policy` does not follow",
+        );
+        refused(
+            table()
+                .key("k", Kind::Int)
+                .attribute("a", Kind::Int)
+                .policy(Policy::Newest),
+            "does not say by what",
+        );
+        refused(
+            table().key("k", Kind::Int).newest_by("a"),
+            "is no attribute",
+        );
         refused(Table::builder("t").crosswalk("x"), "no id column");
     }
 }

@@ -24,6 +24,7 @@ struct Inner {
     print: u128,
     detail: u64,
     round: Round,
+    epoch: u64,
     record: Record,
 }
 
@@ -39,9 +40,23 @@ pub(crate) enum Round {
 impl Wanted {
     /// The same record, for a flight with those only that say the same.
     pub(crate) fn for_itself(&self) -> Self {
-        let Inner { identity, print, detail, record, .. } = &*self.0;
-        let round = Round::Detail(*detail);
-        Self(Arc::new(Inner { identity: identity.clone(), print: *print, detail: *detail, round, record: record.clone() }))
+        let Inner {
+            identity,
+            print,
+            detail,
+            epoch,
+            record,
+            ..
+        } = &*self.0;
+        let (print, detail, epoch, round) = (*print, *detail, *epoch, Round::Detail(*detail));
+        Self(Arc::new(Inner {
+            identity: identity.clone(),
+            print,
+            detail,
+            round,
+            epoch,
+            record: record.clone(),
+        }))
     }
 
     pub(crate) fn record(&self) -> &Record {
@@ -60,7 +75,8 @@ impl Wanted {
 
 impl PartialEq for Wanted {
     fn eq(&self, other: &Self) -> bool {
-        self.0.print == other.0.print && self.0.round == other.0.round && self.0.identity == other.0.identity
+        let (a, b) = (&*self.0, &*other.0);
+        (a.print, a.round, a.epoch) == (b.print, b.round, b.epoch) && a.identity == b.identity
     }
 }
 
@@ -82,15 +98,24 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    /// The record as a key for flights (I1 to I3).
-    pub(crate) fn wanted(&self, record: Record, table: &Table) -> Wanted {
+    /// The record as a key for flights (I1 to I3). Those of one epoch share them: what was asked for before all was forgotten is
+    /// no answer for who asks after it.
+    pub(crate) fn wanted(&self, record: Record, table: &Table, epoch: u64) -> Wanted {
         let identity = match (&record.external, &record.key) {
             (Some(external), _) => of_external(external),
             (None, key) => of_key(key.as_deref().unwrap_or_default()),
         };
         let print = self.print(&identity);
         let detail = self.detail(&record, table);
-        Wanted(Arc::new(Inner { identity: identity.into(), print, detail, round: Round::Shared, record }))
+        let (identity, round) = (identity.into(), Round::Shared);
+        Wanted(Arc::new(Inner {
+            identity,
+            print,
+            detail,
+            round,
+            epoch,
+            record,
+        }))
     }
 
     fn print(&self, identity: &[u8]) -> u128 {
@@ -103,7 +128,8 @@ impl Printer {
         if let (Some(_), Some(key)) = (&record.external, &record.key) {
             said = of_key(key);
         }
-        for (at, (value, attribute)) in record.attributes.iter().zip(&table.attributes).enumerate() {
+        for (at, (value, attribute)) in record.attributes.iter().zip(&table.attributes).enumerate()
+        {
             match value {
                 None | Some(Value::Null) => {}
                 Some(_) if attribute.policy == Policy::Once => {}
@@ -113,7 +139,11 @@ impl Printer {
                 }
             }
         }
-        if said.is_empty() { 0 } else { self.low.hash_one(&said).max(1) }
+        if said.is_empty() {
+            0
+        } else {
+            self.low.hash_one(&said).max(1)
+        }
     }
 }
 
@@ -164,19 +194,29 @@ mod tests {
     use crate::{Draft, Entity, Fold, Kind};
 
     fn users() -> Entity {
-        let table = Table::builder("users").id("id").key_text("email_key", Fold::FULL).shown("email");
-        table.attribute("name", Kind::Text).crosswalk("users_xref").build().unwrap()
+        let table = Table::builder("users")
+            .id("id")
+            .key_text("email_key", Fold::FULL)
+            .shown("email");
+        table
+            .attribute("name", Kind::Text)
+            .crosswalk("users_xref")
+            .build()
+            .unwrap()
     }
 
     fn wanted(printer: &Printer, draft: impl Into<Draft>) -> Wanted {
         let users = users();
-        printer.wanted(draft.into().into_record(&users).unwrap(), users.table())
+        printer.wanted(draft.into().into_record(&users).unwrap(), users.table(), 0)
     }
 
     #[test]
     fn two_spellings_are_one_flight_and_say_nothing_more() {
         let printer = Printer::default();
-        let (a, b) = (wanted(&printer, "Ada@Example.org"), wanted(&printer, " ada@example.ORG"));
+        let (a, b) = (
+            wanted(&printer, "Ada@Example.org"),
+            wanted(&printer, " ada@example.ORG"),
+        );
         assert_eq!(a, b);
         assert_eq!((a.detail(), b.detail()), (0, 0));
         assert_ne!(a, wanted(&printer, "bob@example.org"));
@@ -191,7 +231,10 @@ mod tests {
         assert_ne!(ada.detail(), augusta.detail());
         assert_ne!(ada.for_itself(), augusta.for_itself());
         assert_ne!(ada.for_itself(), ada);
-        assert_eq!(ada.for_itself(), wanted(&printer, Draft::new().key("a").set("name", "Ada")).for_itself());
+        assert_eq!(
+            ada.for_itself(),
+            wanted(&printer, Draft::new().key("a").set("name", "Ada")).for_itself()
+        );
     }
 
     #[test]
@@ -201,7 +244,10 @@ mod tests {
         let keyed = wanted(&printer, Draft::new().external("opta", "1").key("a"));
         assert_eq!(plain, keyed);
         assert_eq!(plain.detail(), 0);
-        assert_ne!(keyed.detail(), wanted(&printer, Draft::new().external("opta", "1").key("b")).detail());
+        assert_ne!(
+            keyed.detail(),
+            wanted(&printer, Draft::new().external("opta", "1").key("b")).detail()
+        );
         assert_ne!(plain, wanted(&printer, Draft::new().external("opt", "a1")));
     }
 
@@ -219,7 +265,10 @@ mod tests {
             vec![Value::Bytes(Box::default())],
         ];
         for (at, a) in all.iter().enumerate() {
-            assert!(all[..at].iter().all(|b| of_key(a) != of_key(b)), "I2: {a:?}");
+            assert!(
+                all[..at].iter().all(|b| of_key(a) != of_key(b)),
+                "I2: {a:?}"
+            );
         }
     }
 }

@@ -50,7 +50,10 @@ struct UnderWay {
 impl Memory {
     pub(crate) fn new(capacity: usize) -> Self {
         let cache = (capacity > 0).then(|| Cache::new(capacity));
-        Self { cache, watches: Mutex::default() }
+        Self {
+            cache,
+            watches: Mutex::default(),
+        }
     }
 
     pub(crate) fn get(&self, print: u128) -> Option<Remembered> {
@@ -66,8 +69,15 @@ impl Memory {
         let mut watches = self.watches.lock();
         watches.next += 1;
         let number = watches.next;
-        watches.under_way.push(UnderWay { number, all_forgotten: false, forgotten: HashSet::new() });
-        Watch { memory: Arc::clone(self), number }
+        watches.under_way.push(UnderWay {
+            number,
+            all_forgotten: false,
+            forgotten: HashSet::new(),
+        });
+        Watch {
+            memory: Arc::clone(self),
+            number,
+        }
     }
 
     pub(crate) fn forget(&self, print: u128) {
@@ -100,9 +110,17 @@ pub(crate) struct Watch {
 impl Watch {
     /// Stores what has been committed (M1), but for what was forgotten meanwhile (M2).
     pub(crate) fn remember(&self, rows: impl Iterator<Item = (u128, Remembered)>) {
-        let Some(cache) = &self.memory.cache else { return };
+        let Some(cache) = &self.memory.cache else {
+            return;
+        };
         let watches = self.memory.watches.lock();
-        let Some(batch) = watches.under_way.iter().find(|batch| batch.number == self.number) else { return };
+        let Some(batch) = watches
+            .under_way
+            .iter()
+            .find(|batch| batch.number == self.number)
+        else {
+            return;
+        };
         if batch.all_forgotten {
             return;
         }
@@ -114,7 +132,11 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.memory.watches.lock().under_way.retain(|batch| batch.number != self.number);
+        self.memory
+            .watches
+            .lock()
+            .under_way
+            .retain(|batch| batch.number != self.number);
     }
 }
 
@@ -123,7 +145,11 @@ mod tests {
     use super::*;
 
     fn row(id: i64) -> Remembered {
-        Remembered { id: Value::Int(id), detail: 0, conflicts: 0 }
+        Remembered {
+            id: Value::Int(id),
+            detail: 0,
+            conflicts: 0,
+        }
     }
 
     fn id(memory: &Memory, print: u128) -> Option<i64> {
@@ -160,7 +186,9 @@ mod tests {
     #[test]
     fn the_memory_is_bounded_and_can_be_off() {
         let memory = Arc::new(Memory::new(100));
-        memory.begin().remember((0..10_000).map(|print| (print, row(1))));
+        memory
+            .begin()
+            .remember((0..10_000).map(|print| (print, row(1))));
         assert!(memory.len() <= 100, "M3: {}", memory.len());
         let off = Arc::new(Memory::new(0));
         off.begin().remember([(1, row(1))].into_iter());

@@ -19,7 +19,11 @@ pub struct Options {
 impl Options {
     /// The defaults: 65,536 ids remembered, at most 5,000 records a batch, at most two batches in flight.
     pub fn new() -> Self {
-        Self { remember: 65_536, max_batch: 5_000, batches_in_flight: 2 }
+        Self {
+            remember: 65_536,
+            max_batch: 5_000,
+            batches_in_flight: 2,
+        }
     }
 
     /// How many ids are remembered at most. With 0, every call asks the database.

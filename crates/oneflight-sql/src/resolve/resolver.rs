@@ -27,6 +27,7 @@ use crate::schema::Policy;
 use crate::store::Store;
 use crate::value::Value;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Answers *which id has this key?* and creates the row if there is none: once, however many ask at once, in however many
 /// processes.
@@ -46,6 +47,8 @@ struct Inner {
     memory: Arc<Memory>,
     counters: Arc<Counters>,
     flights: Flights,
+    /// How often all was forgotten.
+    epoch: AtomicU64,
 }
 
 impl Resolver {
@@ -67,7 +70,14 @@ impl Resolver {
         let memory = Arc::new(Memory::new(options.remember));
         let counters = Arc::new(Counters::default());
         let flights = Flights::new(store, Arc::clone(&memory), Arc::clone(&counters), &options);
-        Ok(Self(Arc::new(Inner { entity, printer: Printer::default(), memory, counters, flights })))
+        Ok(Self(Arc::new(Inner {
+            entity,
+            printer: Printer::default(),
+            memory,
+            counters,
+            flights,
+            epoch: AtomicU64::new(0),
+        })))
     }
 
     /// Finds the row that is meant, or creates it, and puts to it what is said of it.
@@ -110,7 +120,10 @@ impl Resolver {
         Pending::asked(async move {
             let landed = landing.await;
             let mut answers = inner.settle(vec![(0, wanted)], landed).await;
-            answers.pop().map_or_else(|| Err(Error::internal("a record was answered by nobody")), |(_, answer)| answer)
+            answers.pop().map_or_else(
+                || Err(Error::internal("a record was answered by nobody")),
+                |(_, answer)| answer,
+            )
         })
     }
 
@@ -139,7 +152,10 @@ impl Resolver {
         if waiting.is_empty() {
             return Pending::known(answers.into_iter().flatten().collect());
         }
-        let landing = self.0.flights.merge(waiting.iter().map(|(_, wanted)| wanted.clone()).collect());
+        let landing = self
+            .0
+            .flights
+            .merge(waiting.iter().map(|(_, wanted)| wanted.clone()).collect());
         let inner = Arc::clone(&self.0);
         Pending::asked(async move {
             let landed = landing.await;
@@ -147,7 +163,10 @@ impl Resolver {
                 answers[at] = Some(answer);
             }
             let none = || Err(Error::internal("a record was answered by nobody"));
-            answers.into_iter().map(|answer| answer.unwrap_or_else(none)).collect()
+            answers
+                .into_iter()
+                .map(|answer| answer.unwrap_or_else(none))
+                .collect()
         })
     }
 
@@ -208,8 +227,9 @@ impl Resolver {
 
     /// Forgets all that is remembered.
     pub fn forget_all(&self) {
+        // ORDERING: Release pairs with the Acquire in `wanted`: who asks after this returned is in the new epoch.
+        self.0.epoch.fetch_add(1, Ordering::Release);
         self.0.memory.forget_all();
-        self.0.flights.forget_all();
     }
 
     /// What has been done so far, in numbers.
@@ -224,7 +244,9 @@ impl Resolver {
 
     fn wanted(&self, draft: Draft) -> Result<Wanted, Error> {
         let record = draft.into_record(&self.0.entity)?;
-        Ok(self.0.printer.wanted(record, self.0.entity.table()))
+        // ORDERING: Acquire, see `forget_all`.
+        let epoch = self.0.epoch.load(Ordering::Acquire);
+        Ok(self.0.printer.wanted(record, self.0.entity.table(), epoch))
     }
 
     fn lookup(&self, draft: Draft) -> Ask<Result<Outcome, Error>> {
@@ -233,7 +255,12 @@ impl Resolver {
             Ok(wanted) => wanted,
             Err(error) => return Ask::Known(Err(error)),
         };
-        match self.0.memory.get(wanted.print()).and_then(|row| self.0.answer(&wanted, row)) {
+        match self
+            .0
+            .memory
+            .get(wanted.print())
+            .and_then(|row| self.0.answer(&wanted, row))
+        {
             Some(outcome) => {
                 self.0.counters.hits.add(1);
                 Ask::Known(Ok(outcome))
@@ -247,6 +274,8 @@ impl Resolver {
         match self.wanted(draft) {
             Err(error) => Ask::Known(Err(error)),
             Ok(wanted) => match self.0.memory.get(wanted.print()) {
+                // With a key beside it, an external id that nobody knows yet is found by that key: others may bring other keys.
+                None if wanted.record().external.is_some() => Ask::Wanted(wanted.for_itself()),
                 Some(row) => {
                     self.0.counters.hits.add(1);
                     Ask::Known(Ok(Some(row.id)))
@@ -266,22 +295,36 @@ enum Ask<T> {
 impl Inner {
     /// The outcome for `wanted`, if what is remembered of its row is enough to tell.
     fn answer(&self, wanted: &Wanted, row: Remembered) -> Option<Outcome> {
-        let Remembered { id, detail, conflicts } = row;
+        let Remembered {
+            id,
+            detail,
+            conflicts,
+        } = row;
         match wanted.detail() {
-            0 => Some(Outcome { id, effect: Effect::Found, conflicts: 0 }),
-            said if said == detail && self.is_once_enough(wanted.record()) => {
-                Some(Outcome { id, effect: Effect::Found, conflicts })
-            }
+            0 => Some(Outcome {
+                id,
+                effect: Effect::Found,
+                conflicts: 0,
+            }),
+            said if said == detail && self.is_once_enough(wanted.record()) => Some(Outcome {
+                id,
+                effect: Effect::Found,
+                conflicts,
+            }),
             _ => None,
         }
     }
 
     /// True if putting the record to its row again would change nothing, whoever wrote to the row meanwhile.
     fn is_once_enough(&self, record: &Record) -> bool {
-        record.attributes.iter().zip(&self.entity.table().attributes).all(|(value, attribute)| match value {
-            None | Some(Value::Null) => true,
-            Some(_) => matches!(attribute.policy, Policy::Fill | Policy::Keep | Policy::Once),
-        })
+        record
+            .attributes
+            .iter()
+            .zip(&self.entity.table().attributes)
+            .all(|(value, attribute)| match value {
+                None | Some(Value::Null) => true,
+                Some(_) => matches!(attribute.policy, Policy::Fill | Policy::Keep | Policy::Once),
+            })
     }
 
     /// Hands out what has landed, and puts to the rows what the flights that were joined did not say (R3).
@@ -302,7 +345,10 @@ impl Inner {
         if again.is_empty() {
             return answers;
         }
-        let landed_again = self.flights.merge(again.iter().map(|(_, wanted, _)| wanted.clone()).collect()).await;
+        let landed_again = self
+            .flights
+            .merge(again.iter().map(|(_, wanted, _)| wanted.clone()).collect())
+            .await;
         for ((at, _, first), second) in again.into_iter().zip(landed_again) {
             let answer = second.and_then(|landed| landed.take());
             answers.push((at, answer.map(|outcome| first.also(outcome))));

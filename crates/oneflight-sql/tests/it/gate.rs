@@ -32,7 +32,8 @@ impl Gate {
 
     /// Opens it for good.
     pub fn open(&self) {
-        self.tickets.add_permits(Semaphore::MAX_PERMITS - self.tickets.available_permits());
+        self.tickets
+            .add_permits(Semaphore::MAX_PERMITS - self.tickets.available_permits());
     }
 
     /// Fails the next pipelines in a way that is not tried again.
@@ -54,9 +55,17 @@ impl Driver for Gate {
     fn run(&self, pipeline: Pipeline) -> BoxFuture<'_, Result<Vec<Rows>, DriverError>> {
         self.arrived.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
-            let ticket = self.tickets.acquire().await.map_err(|_| DriverError::new(Fault::Other, "the gate is gone"))?;
+            let ticket = self
+                .tickets
+                .acquire()
+                .await
+                .map_err(|_| DriverError::new(Fault::Other, "the gate is gone"))?;
             ticket.forget();
-            let fail = self.to_fail.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+            let fail = self
+                .to_fail
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                    left.checked_sub(1)
+                });
             match fail {
                 Ok(_) => Err(DriverError::new(Fault::Other, "out of order")),
                 Err(_) => self.behind.run(pipeline).await,

@@ -2,7 +2,10 @@
 
 use crate::gate::Gate;
 use oneflight_sql::driver::{self, Driver};
-use oneflight_sql::{Draft, Effect, Entity, Error, Fold, Kind, Options, Outcome, Policy, Resolver, SameSource, Table, ddl};
+use oneflight_sql::{
+    Draft, Effect, Entity, Error, Fold, Kind, Options, Outcome, Policy, Resolver, SameSource,
+    Table, ddl,
+};
 use std::collections::HashSet;
 use std::sync::Arc;
 use testkit::Database;
@@ -38,26 +41,48 @@ resolver_contract!(
 );
 
 async fn connect(db: &Database) -> Arc<dyn Driver> {
-    driver::connect(db.url(), driver::Options::default()).await.unwrap()
+    driver::connect(db.url(), driver::Options::default())
+        .await
+        .unwrap()
 }
 
 fn users() -> Entity {
-    let table = Table::builder("users").id("id").key_text("email_key", Fold::FULL).shown("email");
-    table.attribute("name", Kind::Text).attribute("born", Kind::Int).policy(Policy::Take).build().unwrap()
+    let table = Table::builder("users")
+        .id("id")
+        .key_text("email_key", Fold::FULL)
+        .shown("email");
+    table
+        .attribute("name", Kind::Text)
+        .attribute("born", Kind::Int)
+        .policy(Policy::Take)
+        .build()
+        .unwrap()
 }
 
 async fn resolver(db: &Database, entity: &Entity, options: Options) -> Resolver {
     let driver = connect(db).await;
-    ddl::prepare(&driver, &[entity.table().clone()]).await.unwrap();
-    Resolver::new(driver, entity.clone(), options).await.unwrap()
+    ddl::prepare(&driver, &[entity.table().clone()])
+        .await
+        .unwrap();
+    Resolver::new(driver, entity.clone(), options)
+        .await
+        .unwrap()
 }
 
 /// A resolver behind a gate that is open.
 async fn gated(db: &Database, entity: &Entity, options: Options) -> (Resolver, Arc<Gate>) {
     let driver = connect(db).await;
-    ddl::prepare(&driver, &[entity.table().clone()]).await.unwrap();
+    ddl::prepare(&driver, &[entity.table().clone()])
+        .await
+        .unwrap();
     let gate = Gate::before(driver);
-    let resolver = Resolver::new(Arc::clone(&gate) as Arc<dyn Driver>, entity.clone(), options).await.unwrap();
+    let resolver = Resolver::new(
+        Arc::clone(&gate) as Arc<dyn Driver>,
+        entity.clone(),
+        options,
+    )
+    .await
+    .unwrap();
     (resolver, gate)
 }
 
@@ -74,11 +99,17 @@ async fn all(answers: Vec<tokio::task::JoinHandle<Result<Outcome, Error>>>) -> V
 }
 
 fn ids(outcomes: &[Outcome]) -> HashSet<i64> {
-    outcomes.iter().map(|outcome| outcome.id_i64().unwrap()).collect()
+    outcomes
+        .iter()
+        .map(|outcome| outcome.id_i64().unwrap())
+        .collect()
 }
 
 fn created(outcomes: &[Outcome]) -> usize {
-    outcomes.iter().filter(|outcome| outcome.effect == Effect::Created).count()
+    outcomes
+        .iter()
+        .filter(|outcome| outcome.effect == Effect::Created)
+        .count()
 }
 
 /// Lets everything run that can run.
@@ -94,10 +125,20 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 async fn sixty_four_tasks_and_one_key_make_one_row(db: Database) {
     let users = resolver(&db, &users(), Options::new()).await;
-    let spellings = ["Ada@Example.org", "ada@example.org ", "ADA@EXAMPLE.ORG", "\u{a0}ada@example.org"];
-    let tasks = (0..64).map(|n| tokio::spawn(users.resolve(spellings[n % 4]))).collect();
+    let spellings = [
+        "Ada@Example.org",
+        "ada@example.org ",
+        "ADA@EXAMPLE.ORG",
+        "\u{a0}ada@example.org",
+    ];
+    let tasks = (0..64)
+        .map(|n| tokio::spawn(users.resolve(spellings[n % 4])))
+        .collect();
     let outcomes = all(tasks).await;
-    assert_eq!((outcomes.len(), ids(&outcomes).len(), created(&outcomes)), (64, 1, 1));
+    assert_eq!(
+        (outcomes.len(), ids(&outcomes).len(), created(&outcomes)),
+        (64, 1, 1)
+    );
     assert_eq!(rows(&db, "users").await, 1);
     let stats = users.stats();
     assert_eq!((stats.asked, stats.created, stats.failed), (64, 1, 0));
@@ -106,39 +147,81 @@ async fn sixty_four_tasks_and_one_key_make_one_row(db: Database) {
 
 async fn two_processes_make_one_row_and_agree(db: Database) {
     let entity = users();
-    let processes = [resolver(&db, &entity, Options::new()).await, resolver(&db, &entity, Options::new()).await];
+    let processes = [
+        resolver(&db, &entity, Options::new()).await,
+        resolver(&db, &entity, Options::new()).await,
+    ];
     let keys = |n: usize| format!("user{}@example.org", n % 50);
-    let ask = |process: &Resolver| (0..400).map(|n| tokio::spawn(process.resolve(keys(n)))).collect::<Vec<_>>();
+    let ask = |process: &Resolver| {
+        (0..400)
+            .map(|n| tokio::spawn(process.resolve(keys(n))))
+            .collect::<Vec<_>>()
+    };
     let (first, second) = (ask(&processes[0]), ask(&processes[1]));
     let (first, second) = (all(first).await, all(second).await);
     assert_eq!(rows(&db, "users").await, 50);
-    let of = |outcomes: &[Outcome]| outcomes.iter().map(|o| o.id_i64().unwrap()).collect::<Vec<_>>();
+    let of = |outcomes: &[Outcome]| {
+        outcomes
+            .iter()
+            .map(|o| o.id_i64().unwrap())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(of(&first), of(&second));
     assert_eq!(created(&first) + created(&second), 50);
-    assert_eq!(testkit::count(db.url(), "SELECT max(id) FROM users").await, 50, "an id was burnt");
+    assert_eq!(
+        testkit::count(db.url(), "SELECT max(id) FROM users").await,
+        50,
+        "an id was burnt"
+    );
 }
 
 async fn thousands_of_keys_are_a_few_round_trips(db: Database) {
     let entity = users();
     let driver = connect(&db).await;
-    ddl::prepare(&driver, &[entity.table().clone()]).await.unwrap();
-    let users = Resolver::new(Arc::clone(&driver), entity, Options::new().remember(0)).await.unwrap();
-    let keys: Vec<String> = (0..15_000).map(|n| format!("user{}@example.org", n % 4_000)).collect();
+    ddl::prepare(&driver, &[entity.table().clone()])
+        .await
+        .unwrap();
+    let users = Resolver::new(Arc::clone(&driver), entity, Options::new().remember(0))
+        .await
+        .unwrap();
+    let keys: Vec<String> = (0..15_000)
+        .map(|n| format!("user{}@example.org", n % 4_000))
+        .collect();
     let mut trips = Vec::new();
     let mut answers = Vec::new();
     for _ in 0..2 {
         let before = driver.round_trips();
-        let outcomes = users.resolve_many(&keys).await.into_iter().collect::<Result<Vec<_>, _>>().unwrap();
+        let outcomes = users
+            .resolve_many(&keys)
+            .await
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()
+            .unwrap();
         trips.push(driver.round_trips() - before);
-        answers.push(outcomes.iter().map(|o| o.id_i64().unwrap()).collect::<Vec<_>>());
+        answers.push(
+            outcomes
+                .iter()
+                .map(|o| o.id_i64().unwrap())
+                .collect::<Vec<_>>(),
+        );
     }
     assert_eq!(answers[0], answers[1]);
     assert_eq!(ids_of(&answers[0]), 4_000);
     assert_eq!(rows(&db, "users").await, 4_000);
     let stats = users.stats();
-    assert_eq!((stats.created, stats.batches, stats.led, stats.joined), (4_000, 2, 8_000, 22_000));
-    let most = if driver.is_pipelined() { [2, 1] } else { [60, 10] };
-    assert!(trips[0] <= most[0] && trips[1] <= most[1], "{trips:?} round trips");
+    assert_eq!(
+        (stats.created, stats.batches, stats.led, stats.joined),
+        (4_000, 2, 8_000, 22_000)
+    );
+    let most = if driver.is_pipelined() {
+        [2, 1]
+    } else {
+        [60, 10]
+    };
+    assert!(
+        trips[0] <= most[0] && trips[1] <= most[1],
+        "{trips:?} round trips"
+    );
 }
 
 fn ids_of(ids: &[i64]) -> usize {
@@ -148,11 +231,22 @@ fn ids_of(ids: &[i64]) -> usize {
 async fn a_failure_is_shared_and_not_remembered(db: Database) {
     let (users, gate) = gated(&db, &users(), Options::new()).await;
     gate.fail_next(1);
-    let answers = users.resolve_many(["a@example.org", "b@example.org", "a@example.org"]).await;
-    let errors: Vec<String> = answers.into_iter().map(|answer| answer.unwrap_err().to_string()).collect();
-    assert!(errors.iter().all(|error| error.contains("out of order")), "{errors:?}");
+    let answers = users
+        .resolve_many(["a@example.org", "b@example.org", "a@example.org"])
+        .await;
+    let errors: Vec<String> = answers
+        .into_iter()
+        .map(|answer| answer.unwrap_err().to_string())
+        .collect();
+    assert!(
+        errors.iter().all(|error| error.contains("out of order")),
+        "{errors:?}"
+    );
     assert_eq!(users.stats().remembered, 0);
-    assert_eq!(users.resolve("a@example.org").await.unwrap().effect, Effect::Created);
+    assert_eq!(
+        users.resolve("a@example.org").await.unwrap().effect,
+        Effect::Created
+    );
     assert_eq!(rows(&db, "users").await, 1);
 }
 
@@ -162,12 +256,17 @@ async fn a_dropped_leader_harms_nobody(db: Database) {
     let came = gate.arrived();
     let leader = tokio::spawn(users.resolve("a@example.org"));
     until("the leader's batch", || gate.arrived() > came).await;
-    let waiters: Vec<_> = (0..8).map(|_| tokio::spawn(users.resolve("A@example.org"))).collect();
+    let waiters: Vec<_> = (0..8)
+        .map(|_| tokio::spawn(users.resolve("A@example.org")))
+        .collect();
     leader.abort();
     assert!(leader.await.unwrap_err().is_cancelled());
     gate.open();
     let outcomes = all(waiters).await;
-    assert_eq!((ids(&outcomes).len(), created(&outcomes), users.stats().led), (1, 1, 1));
+    assert_eq!(
+        (ids(&outcomes).len(), created(&outcomes), users.stats().led),
+        (1, 1, 1)
+    );
     assert_eq!(rows(&db, "users").await, 1);
 }
 
@@ -180,9 +279,15 @@ async fn a13_what_is_in_flight_when_forget_comes_is_not_stored(db: Database) {
     users.forget(" A@EXAMPLE.org").unwrap();
     gate.open();
     let early = early.await.unwrap().unwrap();
-    assert_eq!((early.effect, users.stats().remembered), (Effect::Created, 0));
+    assert_eq!(
+        (early.effect, users.stats().remembered),
+        (Effect::Created, 0)
+    );
     let late = users.resolve("a@example.org").await.unwrap();
-    assert_eq!((late.effect, late.id_i64()), (Effect::Found, early.id_i64()));
+    assert_eq!(
+        (late.effect, late.id_i64()),
+        (Effect::Found, early.id_i64())
+    );
     assert_eq!(users.stats().remembered, 1);
     users.forget_all();
     assert_eq!(users.stats().remembered, 0);
@@ -192,9 +297,16 @@ async fn a_row_that_others_deleted_is_found_missing_after_forget(db: Database) {
     let users = resolver(&db, &users(), Options::new()).await;
     let first = users.resolve("a@example.org").await.unwrap();
     testkit::execute(db.url(), "DELETE FROM users").await;
-    assert_eq!(users.resolve("a@example.org").await.unwrap().id_i64(), first.id_i64(), "remembered");
+    assert_eq!(
+        users.resolve("a@example.org").await.unwrap().id_i64(),
+        first.id_i64(),
+        "remembered"
+    );
     users.forget("a@example.org").unwrap();
-    assert_eq!(users.resolve("a@example.org").await.unwrap().effect, Effect::Created);
+    assert_eq!(
+        users.resolve("a@example.org").await.unwrap().effect,
+        Effect::Created
+    );
     assert_eq!(rows(&db, "users").await, 1);
 }
 
@@ -206,20 +318,39 @@ async fn who_joins_has_its_own_attributes_put_to_the_row(db: Database) {
     until("the batch", || gate.arrived() > came).await;
     let said = [
         Draft::new().key("a@example.org").set("name", "Ada"),
-        Draft::new().key("A@example.org").set("name", "Ada").set("born", 1815),
+        Draft::new()
+            .key("A@example.org")
+            .set("name", "Ada")
+            .set("born", 1815),
         Draft::new().key("a@example.org").set("name", "Augusta"),
         Draft::new().key("a@example.org"),
     ];
     let answers = tokio::spawn(users.resolve_many(said));
     gate.open();
     let plain = plain.await.unwrap().unwrap();
-    let answers = answers.await.unwrap().into_iter().collect::<Result<Vec<_>, _>>().unwrap();
-    assert!(answers.iter().all(|answer| answer.id_i64() == plain.id_i64()));
+    let answers = answers
+        .await
+        .unwrap()
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()
+        .unwrap();
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer.id_i64() == plain.id_i64())
+    );
     assert_eq!(created(&answers) + created(&[plain]), 1);
-    assert_eq!(answers.iter().map(|answer| answer.conflicts).sum::<u32>(), 1, "{answers:?}");
+    assert_eq!(
+        answers.iter().map(|answer| answer.conflicts).sum::<u32>(),
+        1,
+        "{answers:?}"
+    );
     let names = testkit::texts(db.url(), "SELECT name FROM users").await;
     assert_eq!(names, [Some("Ada".to_owned())]);
-    assert_eq!(testkit::count(db.url(), "SELECT born FROM users").await, 1815);
+    assert_eq!(
+        testkit::count(db.url(), "SELECT born FROM users").await,
+        1815
+    );
     assert_eq!(users.stats().batches, 2);
 }
 
@@ -232,11 +363,18 @@ async fn a_record_that_says_the_same_again_is_served_from_memory(db: Database) {
     assert_eq!((users.stats().hits, users.stats().batches), (2, 1));
     let other = users.resolve(ada("Augusta")).await.unwrap();
     assert_eq!((other.conflicts, users.stats().batches), (1, 2));
-    assert_eq!(users.resolve(ada("Augusta")).await.unwrap().conflicts, 1, "a conflict is told again");
+    assert_eq!(
+        users.resolve(ada("Augusta")).await.unwrap().conflicts,
+        1,
+        "a conflict is told again"
+    );
     assert_eq!(users.stats().hits, 3);
     // Others may have written to a column that takes what is new, so each record goes to the database.
     for _ in 0..2 {
-        users.resolve(Draft::new().key("a@example.org").set("born", 1815)).await.unwrap();
+        users
+            .resolve(Draft::new().key("a@example.org").set("born", 1815))
+            .await
+            .unwrap();
     }
     assert_eq!((users.stats().hits, users.stats().batches), (3, 4));
 }
@@ -247,43 +385,82 @@ async fn find_creates_nothing_and_sees_what_is_there(db: Database) {
     assert_eq!(rows(&db, "users").await, 0);
     let id = users.resolve("a@example.org").await.unwrap().id_i64();
     users.forget_all();
-    let found = users.find_many(["b@example.org", "A@example.org", "a@example.org"]).await;
-    let found: Vec<Option<i64>> = found.into_iter().map(|id| id.unwrap().and_then(|id| id.as_i64())).collect();
+    let found = users
+        .find_many(["b@example.org", "A@example.org", "a@example.org"])
+        .await;
+    let found: Vec<Option<i64>> = found
+        .into_iter()
+        .map(|id| id.unwrap().and_then(|id| id.as_i64()))
+        .collect();
     assert_eq!(found, [None, id, id]);
-    assert_eq!(users.stats().remembered, 1, "what was found is remembered, what was not is not");
+    assert_eq!(
+        users.stats().remembered,
+        1,
+        "what was found is remembered, what was not is not"
+    );
 }
 
 fn players(same_source: SameSource) -> Entity {
-    let table = Table::builder("player").id("id").key_text("slug", Fold::SLUG).shown("name");
-    table.crosswalk("player_xref").same_source(same_source).build().unwrap()
+    let table = Table::builder("player")
+        .id("id")
+        .key_text("slug", Fold::SLUG)
+        .shown("name");
+    table
+        .crosswalk("player_xref")
+        .same_source(same_source)
+        .build()
+        .unwrap()
 }
 
 async fn external_ids_go_before_keys_and_leave_no_orphan(db: Database) {
     let entity = players(SameSource::Link);
-    let processes = [resolver(&db, &entity, Options::new()).await, resolver(&db, &entity, Options::new()).await];
+    let processes = [
+        resolver(&db, &entity, Options::new()).await,
+        resolver(&db, &entity, Options::new()).await,
+    ];
     // Every fourth reference spells the name in another way: same external id, another slug.
     let drafts = |seed: usize| {
         (0..600).map(move |n| {
             let player = (n * 7 + seed * 13) % 60;
-            let name = format!("Player {player}{}", if (n + seed) % 4 == 0 { " Junior" } else { "" });
-            Draft::new().external("opta", format!("p{player}")).key(name)
+            let name = format!(
+                "Player {player}{}",
+                if (n + seed) % 4 == 0 { " Junior" } else { "" }
+            );
+            Draft::new()
+                .external("opta", format!("p{player}"))
+                .key(name)
         })
     };
-    let ask = |at: usize| drafts(at).map(|draft| tokio::spawn(processes[at].resolve(draft))).collect::<Vec<_>>();
+    let ask = |at: usize| {
+        drafts(at)
+            .map(|draft| tokio::spawn(processes[at].resolve(draft)))
+            .collect::<Vec<_>>()
+    };
     let (first, second) = (ask(0), ask(1));
     let outcomes = [all(first).await, all(second).await].concat();
     assert_eq!((ids(&outcomes).len(), created(&outcomes)), (60, 60));
-    assert_eq!((rows(&db, "player").await, rows(&db, "player_xref").await), (60, 60));
+    assert_eq!(
+        (rows(&db, "player").await, rows(&db, "player_xref").await),
+        (60, 60)
+    );
     let orphans = "SELECT count(*) FROM player WHERE id NOT IN (SELECT entity_id FROM player_xref)";
     assert_eq!(testkit::count(db.url(), orphans).await, 0);
-    let by_their_id = processes[0].find(Draft::new().external("opta", "p7")).await.unwrap();
+    let by_their_id = processes[0]
+        .find(Draft::new().external("opta", "p7"))
+        .await
+        .unwrap();
     assert!(by_their_id.is_some());
 }
 
 async fn two_ids_of_one_source_under_one_slug_are_two_rows(db: Database) {
     let players = resolver(&db, &players(SameSource::Split), Options::new()).await;
     let john = |source: &str, id: &str| Draft::new().external(source, id).key("John Smith");
-    let drafts = [john("opta", "1"), john("opta", "2"), john("opta", "1"), john("wiki", "Q1")];
+    let drafts = [
+        john("opta", "1"),
+        john("opta", "2"),
+        john("opta", "1"),
+        john("wiki", "Q1"),
+    ];
     let mut outcomes = Vec::new();
     for draft in drafts {
         outcomes.push(players.resolve(draft).await.unwrap());
@@ -291,21 +468,44 @@ async fn two_ids_of_one_source_under_one_slug_are_two_rows(db: Database) {
     let id = |at: usize| outcomes[at].id_i64().unwrap();
     assert_ne!(id(0), id(1));
     assert_eq!((id(0), id(0)), (id(2), id(3)));
-    assert_eq!((rows(&db, "player").await, rows(&db, "player_xref").await), (2, 3));
+    assert_eq!(
+        (rows(&db, "player").await, rows(&db, "player_xref").await),
+        (2, 3)
+    );
     let slugs = testkit::texts(db.url(), "SELECT slug FROM player ORDER BY id").await;
-    assert_eq!(slugs, [Some("john-smith".to_owned()), Some("john-smith~2".to_owned())]);
-    let unknown = players.resolve(Draft::new().external("opta", "99")).await.unwrap_err();
+    assert_eq!(
+        slugs,
+        [
+            Some("john-smith".to_owned()),
+            Some("john-smith~2".to_owned())
+        ]
+    );
+    let unknown = players
+        .resolve(Draft::new().external("opta", "99"))
+        .await
+        .unwrap_err();
     assert!(!unknown.is_retryable(), "{unknown}");
 }
 
 async fn one_bad_record_of_many_fails_alone(db: Database) {
     let table = Table::builder("ticket").id("id").key("number", Kind::Int);
-    let entity = table.attribute("state", Kind::Text).policy(Policy::Error).build().unwrap();
+    let entity = table
+        .attribute("state", Kind::Text)
+        .policy(Policy::Error)
+        .build()
+        .unwrap();
     let tickets = resolver(&db, &entity, Options::new()).await;
     let ticket = |number: i64, state: &str| Draft::new().key(number).set("state", state);
     tickets.resolve(ticket(7, "open")).await.unwrap();
-    let answers = tickets.resolve_many((0..100).map(|n| ticket(n, "closed"))).await;
-    let failed: Vec<usize> = answers.iter().enumerate().filter(|(_, answer)| answer.is_err()).map(|(at, _)| at).collect();
+    let answers = tickets
+        .resolve_many((0..100).map(|n| ticket(n, "closed")))
+        .await;
+    let failed: Vec<usize> = answers
+        .iter()
+        .enumerate()
+        .filter(|(_, answer)| answer.is_err())
+        .map(|(at, _)| at)
+        .collect();
     assert_eq!(failed, [7]);
     assert_eq!(tickets.stats().failed, 1);
     assert_eq!(tickets.resolve(7).await.unwrap().effect, Effect::Found);
@@ -329,10 +529,17 @@ async fn keys_of_all_kinds_are_found_again(db: Database) {
         table = table.key(format!("k{at}"), *kind).max_chars(40);
     }
     let things = resolver(&db, &table.build().unwrap(), Options::new().remember(0)).await;
-    let draft = || kinds.iter().fold(Draft::new(), |draft, (_, value)| draft.key(value.clone()));
+    let draft = || {
+        kinds
+            .iter()
+            .fold(Draft::new(), |draft, (_, value)| draft.key(value.clone()))
+    };
     let made = things.resolve(draft()).await.unwrap();
     let found = things.resolve(draft()).await.unwrap();
-    assert_eq!((made.effect, found.effect, found.id_i64()), (Effect::Created, Effect::Found, made.id_i64()));
+    assert_eq!(
+        (made.effect, found.effect, found.id_i64()),
+        (Effect::Created, Effect::Found, made.id_i64())
+    );
     assert_eq!(rows(&db, "thing").await, 1);
 }
 
