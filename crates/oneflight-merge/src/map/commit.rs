@@ -36,8 +36,12 @@ struct TableBatch {
 }
 
 impl Batch {
-    pub(crate) fn new(plan: &Plan) -> Self {
-        let tables: Vec<TableBatch> = plan.tables.iter().map(TableBatch::new).collect();
+    /// An empty batch; `rows` is how many will come, and `declared` which tables they declare records of.
+    pub(crate) fn new(plan: &Plan, rows: usize, declared: impl Iterator<Item = usize>) -> Self {
+        let mut tables: Vec<TableBatch> = plan.tables.iter().map(TableBatch::new).collect();
+        for table in declared {
+            tables[table].reserve(rows);
+        }
         let refuses = tables
             .iter()
             .any(|table| table.policies.contains(&Some(Policy::Error)));
@@ -136,6 +140,13 @@ impl TableBatch {
                 .collect(),
             newest,
         }
+    }
+
+    fn reserve(&mut self, rows: usize) {
+        self.recs.reserve(rows);
+        self.hashes.reserve(rows);
+        // There are no records yet, so none has to be hashed again.
+        self.index.reserve(rows, |_| 0);
     }
 
     fn add(

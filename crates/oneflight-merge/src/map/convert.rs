@@ -24,9 +24,15 @@ pub(crate) fn cell<'a>(
         };
     }
     let trimmed = text.trim();
-    match value(trimmed, want.kind, &spec.pattern) {
-        Some(value) => Ok(DraftCell::Value(value)),
-        None => Err(spec.fault(&text, expected(want.kind, &spec.pattern))),
+    let Some(value) = value(trimmed, want.kind, &spec.pattern) else {
+        return Err(spec.fault(&text, expected(want.kind, &spec.pattern)));
+    };
+    match (&value, want.max_chars) {
+        (Value::Bytes(bytes), Some(max)) if bytes.len() > max as usize => Err(spec.fault(
+            &text,
+            format!("expected at most {max} bytes, found {}", bytes.len()),
+        )),
+        _ => Ok(DraftCell::Value(value)),
     }
 }
 

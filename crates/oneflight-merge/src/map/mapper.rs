@@ -36,7 +36,12 @@ impl<'p> Mapper<'p> {
         let mut memo = Memo::default();
         memo.0.resize_with(self.records.memos, Default::default);
         let mut drafts = Drafts::default();
-        let mut batch = Batch::new(self.plan);
+        let tables = self
+            .records
+            .declared
+            .iter()
+            .map(|declared| declared.record.table);
+        let mut batch = Batch::new(self.plan, context.rows(), tables);
         let mut mapped = Mapped {
             rejects: bad_rows(chunk),
             ..Mapped::default()

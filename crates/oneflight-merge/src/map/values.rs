@@ -174,7 +174,7 @@ impl<'a> Context<'a> {
                 ));
             }
         };
-        let trimmed = text.trim();
+        let trimmed = trimmed(&text);
         if is_null(trimmed, &spec.null) {
             return Ok(None);
         }
@@ -304,6 +304,16 @@ fn raw_json(json: &Json) -> Raw<'_> {
 
 pub(super) fn is_null(text: &str, null: &[String]) -> bool {
     null.iter().any(|token| token == text)
+}
+
+/// The text without white space at its ends; one look at each end is enough for most.
+fn trimmed(text: &str) -> &str {
+    let is_plain = |byte: &u8| byte.is_ascii_graphic();
+    match text.as_bytes() {
+        [] => text,
+        [first, .., last] if is_plain(first) && is_plain(last) => text,
+        _ => text.trim(),
+    }
 }
 
 fn trim(text: Cow<'_, str>) -> Cow<'_, str> {

@@ -1,7 +1,7 @@
 //! From tables as they are written to tables as the database has them: order, keys, limits, slots.
 //!
-//! Y1. Limits are the same on every database, so that a feed is accepted by all of them or by none. The narrowest is MariaDB's:
-//!     an index entry has at most 3,072 bytes, and a character up to four of them.
+//! Y1. Limits are the same on every database, so that a feed is accepted by all of them or by none. An index entry has at most
+//!     2,704 bytes on PostgreSQL, its head included, and 3,072 on MariaDB; a character has up to four.
 
 use super::error::Problems;
 use super::order::{Edge, order};
@@ -10,9 +10,9 @@ use crate::plan::{ColumnKind, ColumnPlan, KeyPlan, Slot, TablePlan};
 use oneflight_sql::{Attribute, Column, Crosswalk, Kind, Policy, Reference, Table};
 
 /// The most bytes of an index entry (Y1).
-const INDEX_BYTES: usize = 3_072;
-/// Bytes that a part of a key takes that is no text: a UUID has the most.
-const PART_BYTES: usize = 16;
+const INDEX_BYTES: usize = 2_600;
+/// The most bytes of a value of type `bytes` in a key.
+const KEY_BYTES: u32 = 255;
 /// The most characters of a text in a key, however few parts there are.
 const KEY_CHARS: usize = 512;
 /// Fewer characters than this are no limit to live with.
@@ -176,18 +176,10 @@ impl Context<'_> {
 
     /// The most characters of each text in the key (Y1).
     fn key_limit(&self) -> Option<u32> {
-        let parts = self
-            .draft
-            .columns
-            .iter()
-            .filter(|column| column.key)
-            .count();
-        let texts = self
-            .draft
-            .columns
-            .iter()
-            .filter(|column| column.key && column.kind == KindDraft::Scalar(Kind::Text))
-            .count();
+        let key = || self.draft.columns.iter().filter(|column| column.key);
+        let parts = key().count();
+        let is_text = |column: &&ColumnDraft| column.kind == KindDraft::Scalar(Kind::Text);
+        let texts = key().filter(is_text).count();
         let digest = "`null_key = \"value\"` makes the key one digest of any number of columns";
         if parts > KEY_PARTS {
             self.problems.note(
@@ -198,8 +190,8 @@ impl Context<'_> {
         if texts == 0 {
             return None;
         }
-        let chars =
-            (INDEX_BYTES.saturating_sub(PART_BYTES * (parts - texts)) / (4 * texts)).min(KEY_CHARS);
+        let others: usize = key().map(|column| part_bytes(&column.kind)).sum();
+        let chars = (INDEX_BYTES.saturating_sub(others) / (4 * texts)).min(KEY_CHARS);
         if chars < LEAST_KEY_CHARS {
             self.problems.note(
                 self.draft.at,
@@ -246,6 +238,16 @@ impl Context<'_> {
     }
 }
 
+/// Bytes that a part of a key takes in an index, other than a text.
+fn part_bytes(kind: &KindDraft) -> usize {
+    match kind {
+        KindDraft::Scalar(Kind::Text) => 0,
+        KindDraft::Scalar(Kind::Bytes) => KEY_BYTES as usize,
+        KindDraft::Scalar(Kind::Decimal) => 40,
+        KindDraft::Scalar(_) | KindDraft::Ref(_) => 16,
+    }
+}
+
 /// Adds a column to the database's table, and says where its value goes.
 fn slot(draft: &ColumnDraft, key: KeyPlan, key_chars: Option<u32>, sql: &mut Table) -> Slot {
     let column = column(draft);
@@ -269,10 +271,10 @@ fn slot(draft: &ColumnDraft, key: KeyPlan, key_chars: Option<u32>, sql: &mut Tab
         (Some(max), Some(chars)) => Some(max.min(chars)),
         (max, chars) => max.or(chars),
     };
-    let max_chars = if column.kind == Kind::Text {
-        max_chars
-    } else {
-        None
+    let max_chars = match column.kind {
+        Kind::Text => max_chars,
+        Kind::Bytes if key == KeyPlan::Columns => Some(KEY_BYTES),
+        _ => None,
     };
     match (key, draft.fold) {
         (KeyPlan::Digest, None) => Slot::Attribute(attribute(column, false)),

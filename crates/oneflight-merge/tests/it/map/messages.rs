@@ -279,6 +279,16 @@ fn a_path_of_a_flat_file_names_a_column() {
 }
 
 #[test]
+fn a_feed_can_be_one_of_a_list() {
+    let list = "[table.club]\nkey = \"name\"\n[[feed]]\npath = \"f.csv\"\n[feed.into.club]\nname = \"n\"\n[[feed]]\nname = \"g\"\npath = \"g.csv\"\n";
+    let plan =
+        mapping::parse(&format!("{list}into.club.name = \"n\"\n"), "m.toml").expect("it is right");
+    let names: Vec<&str> = plan.feeds.iter().map(|feed| feed.name.as_str()).collect();
+    assert_eq!(names, ["f.csv", "g"]);
+    check(list, "7:1", &["fills no table"]);
+}
+
+#[test]
 fn several_errors_are_told_at_once() {
     let text = "sorce = \"x\"\n[table.club]\nkey = \"name\"\nfold = \"ful\"\n[feed.f]\npath = \"f.txt\"\ninto.club.name = \"n\"\n";
     let errors = errors(text);

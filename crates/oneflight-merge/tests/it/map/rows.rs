@@ -133,6 +133,32 @@ fn a_text_that_is_too_long_is_rejected_and_never_cut() {
 }
 
 #[test]
+fn two_texts_in_a_key_share_the_index_and_bytes_have_a_limit() {
+    let map = "[table.t]\nkey = [\"a\", \"b\", \"c\"]\ncolumns = { c = \"bytes\" }\n[feed.f]\npath = \"f.csv\"\n[feed.f.into.t]\na = \"a\"\nb = \"b\"\nc = \"c\"\n";
+    let long = "x".repeat(294);
+    let csv = format!("a,b,c\n{long},y,00\ny,{long},{}\n", "00".repeat(256));
+    let (plan, mapped) = mapped(map, &[("f.csv", &csv)]);
+    let limits: Vec<Option<u32>> = plan.tables[0]
+        .sql
+        .key
+        .iter()
+        .map(|column| column.max_chars)
+        .collect();
+    assert_eq!(limits, [Some(293), Some(293), Some(255)]);
+    let rejects = rejects(&mapped);
+    assert!(
+        rejects[0].contains("at most 293 characters, found 294"),
+        "{}",
+        rejects[0]
+    );
+    assert!(
+        rejects[1].contains("at most 293 characters"),
+        "{}",
+        rejects[1]
+    );
+}
+
+#[test]
 fn a_rejected_row_leaves_no_record_behind() {
     let map = r#"
         [table.country]
