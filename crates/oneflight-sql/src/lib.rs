@@ -1,6 +1,7 @@
 //! oneflight-sql
 #![forbid(unsafe_code)]
 
+mod catalog;
 pub mod ddl;
 mod dialect;
 pub mod driver;

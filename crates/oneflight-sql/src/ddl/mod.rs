@@ -1,5 +1,9 @@
 //! Data definition.
 
+mod names;
+
+pub(crate) use names::{fnv, index_name, lock_name};
+
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::schema::Table;

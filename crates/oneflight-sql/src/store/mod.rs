@@ -1,42 +1,93 @@
-//! The store.
+//! The store: find or create the rows of one table, in batches, exactly once.
+//!
+//! ```text
+//!   Store::merge ─▶ Flow ─▶ Batch (who asks what) ─▶ dialect (statements) ─▶ driver
+//!                    ▲                                                        │
+//!                    └── settle (policies, outcomes) ◀── hits (what is there) ┘
+//! ```
+//!
+//! A1. A row that exists costs no value of a sequence. A row that two processes want is made by one of them, the other finds it;
+//!     nobody makes a row that its external id does not lead to.
+//! A2. Each batch is a short transaction of its own, never part of the caller's.
+//! A3. Locks are taken in one order: the table's, its stripes, rows by their id.
+
+mod batch;
+mod flow;
+mod open;
+mod policy;
+mod settle;
 
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::record::{Outcome, Record};
 use crate::schema::Table;
 use crate::value::Value;
+use flow::Flow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub(crate) use open::{Place, create_unique};
 
 /// One table whose rows are found by key, or created, in batches.
+///
+/// A store remembers nothing and shares no flights; [`Resolver`](crate::Resolver) does, on top of it.
 #[derive(Clone, Debug)]
 pub struct Store {
-    driver: Arc<dyn Driver>,
-    table: Arc<Table>,
+    flow: Flow,
 }
 
 impl Store {
-    /// Opens.
+    /// Opens a table: reads how the database has it, and checks that it fits its description.
+    ///
+    /// # Cancel safety
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// [`Error::is_schema`]: the table or a column is absent or of another kind, the unique index on exactly the key columns (or on
+    /// source and external id of the crosswalk) is missing or decides nothing (partial, deferrable, over a prefix), or a key
+    /// column takes texts that differ for equal. The message holds the statement that mends it.
+    /// [`Error::is_usage`]: the description contradicts itself.
     pub async fn open(driver: Arc<dyn Driver>, table: Table) -> Result<Self, Error> {
-        Ok(Self { driver, table: Arc::new(table) })
+        let layout = Arc::new(open::open(&*driver, table).await?);
+        let expects_misses = Arc::new(AtomicBool::new(driver.is_pipelined()));
+        Ok(Self { flow: Flow { driver, layout, expects_misses } })
     }
 
     /// The table.
     pub fn table(&self) -> &Table {
-        &self.table
+        &self.flow.layout.table
     }
 
     /// The driver.
     pub fn driver(&self) -> &Arc<dyn Driver> {
-        &self.driver
+        &self.flow.driver
     }
 
-    /// Finds.
+    /// The ids of those records that are there, in their order; null for a row of a table without an id column. Creates none
+    /// and changes nothing. One round trip.
+    ///
+    /// # Cancel safety
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// A record does not fit the table, or the database failed, also after several attempts.
     pub async fn find(&self, records: &[Record]) -> Result<Vec<Option<Value>>, Error> {
-        Err(Error::internal(format!("{} records: soon", records.len())))
+        self.flow.find(records).await
     }
 
-    /// Merges.
+    /// Finds or creates the rows of the records, links their external ids, and applies their attributes. One outcome each, in
+    /// their order; a record may come more than once.
+    ///
+    /// A record that is refused fails alone: its batch is halved until it is found. Deadlocks, busy locks and lost connections
+    /// are tried again, a bounded number of times.
+    ///
+    /// # Cancel safety
+    /// A transaction that has begun is finished; what has not begun is left out. Merging the same records again completes them.
+    ///
+    /// # Errors
+    /// Each record has its own: [`Error::is_refused`] if it is to blame, [`Error::is_usage`] if it does not fit the table,
+    /// [`Error::is_database`] if the database failed.
     pub async fn merge(&self, records: Vec<Record>) -> Vec<Result<Outcome, Error>> {
-        records.iter().map(|_| Err(Error::internal("soon"))).collect()
+        self.flow.merge(records).await
     }
 }
