@@ -162,7 +162,7 @@ fn put(layout: &Layout, col: &Col, expression: &str) -> String {
         (Dialect::Sqlite, _) => expression.to_owned(),
         (_, Kind::Date) => format!("CAST({expression} AS DATE)"),
         (_, Kind::Timestamp) => format!("CAST({expression} AS DATETIME(6))"),
-        (_, Kind::Decimal) => format!("CAST({expression} AS DECIMAL(65, 20))"),
+        (_, Kind::Decimal) => format!("CAST({expression} AS DECIMAL(65, 30))"),
         _ if convert::wire_in(layout.dialect, col) == Kind::Bytes => format!("UNHEX({expression})"),
         _ => expression.to_owned(),
     }
