@@ -3,7 +3,7 @@
 //!   { drivers: [a, b] } ──each──▶ At(a) ─^─▶ row        a[*].b: each `a` is a level of its own, so that `^` is it, `^^` the row
 
 use super::path::{Each, Step, To};
-use super::values::{At, Context, Fault, Here, Raw, Up, is_null};
+use super::values::{At, Context, Fault, Here, Raw, Up, is_null, is_omitted, omitted};
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
@@ -20,15 +20,18 @@ impl<'a> Context<'a> {
             To::Within { steps, .. } => steps,
             To::Here | To::Special(_) => &[],
         };
+        let walk = Walk {
+            split: each.split.as_deref(),
+            null,
+            line: at.line,
+        };
+        let special = matches!(each.path.to, To::Special(_));
         match at.climb(each.path.up) {
-            Some(Here::Json(json)) if !matches!(each.path.to, To::Special(_)) => {
-                let walk = Walk {
-                    split: each.split.as_deref(),
-                    null,
-                    line: at.line,
-                };
-                walk.elements(json, steps, at, with)
-            }
+            Some(Here::Json(json)) if !special => walk.elements(json, steps, at, with),
+            Some(Here::Scope(scope)) if !special => match steps.first() {
+                Some(step) if is_omitted(scope, step) => Err(omitted(&each.path.text)),
+                _ => walk.elements(&scope.value, steps, at, with),
+            },
             _ => match self.raw(&each.path, at) {
                 Raw::Text(Cow::Borrowed(text)) => {
                     texts(text, each.split.as_deref(), null, at, with)

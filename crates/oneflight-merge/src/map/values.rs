@@ -34,6 +34,8 @@ pub(crate) struct At<'u, 'a> {
 pub(super) enum Here<'a> {
     Flat(&'a Flat, usize),
     Json(&'a Json),
+    /// What encloses rows.
+    Scope(&'a Scope),
     Text(&'a str),
 }
 
@@ -56,6 +58,8 @@ pub(super) enum Raw<'a> {
     Text(Cow<'a, str>),
     /// Something that has no text: an array or an object.
     Compound(&'a Json),
+    /// Something that was too large to be kept.
+    Omitted,
 }
 
 impl<'a> Context<'a> {
@@ -167,6 +171,7 @@ impl<'a> Context<'a> {
         let text = match self.raw(path, at) {
             Raw::Null => return Ok(None),
             Raw::Text(text) => text,
+            Raw::Omitted => return Err(omitted(&spec.name)),
             Raw::Compound(json) => {
                 return Err(spec.fault(
                     &json.to_string(),
@@ -231,6 +236,11 @@ impl<'a> Context<'a> {
                 }
             }
             (Some(Here::Text(text)), None) => Raw::Text(Cow::Borrowed(text)),
+            (Some(Here::Scope(scope)), Some((_, steps))) => match steps.first() {
+                Some(step) if is_omitted(scope, step) => Raw::Omitted,
+                _ => walk(&scope.value, steps).map_or(Raw::Null, raw_json),
+            },
+            (Some(Here::Scope(scope)), None) => raw_json(&scope.value),
             (Some(Here::Json(json)), None) => raw_json(json),
             (Some(Here::Json(json)), Some((_, steps))) => {
                 walk(json, steps).map_or(Raw::Null, raw_json)
@@ -262,7 +272,7 @@ impl<'u, 'a> At<'u, 'a> {
                 Up::At(at) => (at.here, at.up),
                 Up::Scope(scope) => {
                     let scope = scope?;
-                    (Here::Json(&scope.value), Up::Scope(scope.parent.as_ref()))
+                    (Here::Scope(scope), Up::Scope(scope.parent.as_ref()))
                 }
             };
         }
@@ -278,6 +288,22 @@ impl ValueSpec {
             value: Some(shorten(value)),
             reason: reason.into(),
         }
+    }
+}
+
+/// True if the step leads into a member that was too large to be kept.
+pub(super) fn is_omitted(scope: &Scope, step: &Step) -> bool {
+    matches!(step, Step::Member(name) | Step::Deep(name) if scope.omitted.contains(name))
+}
+
+pub(super) fn omitted(path: &str) -> Fault {
+    Fault {
+        column: Some(path.to_owned()),
+        value: None,
+        reason: format!(
+            "expected a member of at most {} bytes: it encloses the rows, and is too large to be kept",
+            crate::read::MAX_SCOPE_MEMBER
+        ),
     }
 }
 

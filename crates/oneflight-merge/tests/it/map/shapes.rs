@@ -283,3 +283,29 @@ fn a_reference_that_must_be_there_is_marked() {
         "a club that is made needs its city"
     );
 }
+
+#[test]
+fn a_member_that_was_too_large_to_keep_is_an_error_and_no_null() {
+    let map = r#"
+        [table.t]
+        key = "k"
+        columns = { note = "text" }
+        [feed.f]
+        path = "f.json"
+        rows = "rows[*]"
+        [feed.f.into.t]
+        k = "k"
+        note = "^.note"
+    "#;
+    let json = format!(
+        r#"{{"note": "{}", "rows": [{{"k": "a"}}]}}"#,
+        "x".repeat(2 << 20)
+    );
+    let (_, mapped) = mapped(map, &[("f.json", &json)]);
+    let rejects = rejects(&mapped);
+    assert!(
+        rejects[0].starts_with("1 ^.note") && rejects[0].contains("too large"),
+        "{}",
+        rejects[0]
+    );
+}
