@@ -1,7 +1,7 @@
 //! Ctrl-C: the first asks the merge to stop, the second ends the program.
 
 use crate::exit::Exit;
-use crate::print;
+use crate::print::Voice;
 use oneflight_merge::merge::Stop;
 
 /// Listens until it is dropped.
@@ -10,11 +10,11 @@ use oneflight_merge::merge::Stop;
 pub(crate) struct Listener(tokio::task::JoinHandle<()>);
 
 /// Begins to listen; `stop` is set by the first Ctrl-C (or SIGTERM).
-pub(crate) fn listen(stop: Stop) -> Listener {
+pub(crate) fn listen(stop: Stop, voice: Voice) -> Listener {
     Listener(tokio::spawn(async move {
         asked().await;
         stop.stop();
-        print::err(
+        voice.say(
             "stopping: the rows in flight are merged, nothing more is read (Ctrl-C again ends at once)",
         );
         asked().await;

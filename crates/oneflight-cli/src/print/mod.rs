@@ -11,7 +11,7 @@ mod progress;
 
 pub(crate) use grid::Grid;
 pub(crate) use numbers::{count, seconds};
-pub(crate) use progress::{Numbers, Progress};
+pub(crate) use progress::{Numbers, Progress, Voice};
 
 use std::io::Write;
 

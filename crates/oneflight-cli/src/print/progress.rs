@@ -3,7 +3,7 @@
 //! P1. A line of ours never tears a bar: while there are bars, everything goes through them.
 
 use super::{count, err, plain};
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ pub(crate) struct Progress {
     feed: Option<Feed>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Form {
     Bars { all: MultiProgress, width: usize },
     Lines,
@@ -116,8 +116,8 @@ impl Progress {
         }
     }
 
-    /// A feed is done, with this many rows read and rejected.
-    pub(crate) fn end(&mut self, rows: u64, rejected: u64) {
+    /// A feed is done, with this many rows read and rejected; or it was cut off there.
+    pub(crate) fn end(&mut self, rows: u64, rejected: u64, whole: bool) {
         let Some(feed) = self.feed.take() else { return };
         let numbers = Numbers {
             rows,
@@ -126,10 +126,11 @@ impl Progress {
         };
         let rows = feed.rows(numbers);
         match (&self.form, &feed.bar) {
-            (_, Some(bar)) => {
+            (_, Some(bar)) if whole => {
                 bar.set_position(feed.bytes.max(numbers.bytes));
                 bar.finish_with_message(rows);
             }
+            (_, Some(bar)) => bar.abandon_with_message(rows),
             (Form::Lines, None) => err(&format!("{}: {rows}", feed.name)),
             _ => {}
         }
@@ -137,11 +138,33 @@ impl Progress {
 
     /// Prints a line beside the progress; when quiet, not.
     pub(crate) fn say(&self, line: &str) {
-        match &self.form {
-            Form::Nothing => {}
-            Form::Lines => err(line),
+        self.form.say(line);
+    }
+
+    /// Something that can say a line at any time, from any task.
+    pub(crate) fn voice(&self) -> Voice {
+        Voice(self.form.clone())
+    }
+}
+
+/// Says lines beside the progress.
+#[derive(Clone, Debug)]
+pub(crate) struct Voice(Form);
+
+impl Voice {
+    /// Prints a line beside the progress; when quiet, not.
+    pub(crate) fn say(&self, line: &str) {
+        self.0.say(line);
+    }
+}
+
+impl Form {
+    fn say(&self, line: &str) {
+        match self {
+            Self::Nothing => {}
+            Self::Lines => err(line),
             // P1.
-            Form::Bars { all, .. } => all.suspend(|| err(line)),
+            Self::Bars { all, .. } => all.suspend(|| err(line)),
         }
     }
 }
@@ -186,13 +209,21 @@ impl Feed {
 /// How a bar looks. A feed of unknown size (standard input) has no bar, only its numbers.
 fn style(sized: bool, width: usize) -> ProgressStyle {
     let text = if sized {
-        format!("{{prefix:{width}}} [{{bar:24}}] {{percent:>3}}%  {{msg}}  {{eta:>4}} left")
+        format!("{{prefix:{width}}} [{{bar:24}}] {{percent:>3}}%  {{msg}}{{left}}")
     } else {
         format!("{{prefix:{width}}} [{{elapsed:>4}}]  {{msg}}")
     };
-    ProgressStyle::with_template(&text)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .progress_chars("=> ")
+    let style =
+        ProgressStyle::with_template(&text).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.progress_chars("=> ").with_key("left", left)
+}
+
+/// How long it will take, once that can be told.
+fn left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    if state.pos() > 0 && !state.is_finished() {
+        // A line of progress that cannot be written is none that anybody misses.
+        let _ = write!(out, "  {} left", super::seconds(state.eta().as_secs_f64()));
+    }
 }
 
 #[cfg(test)]
@@ -205,12 +236,8 @@ mod tests {
             let bar = ProgressBar::hidden();
             bar.set_style(style(sized, 8));
         }
-        assert!(
-            ProgressStyle::with_template(
-                "{prefix:8} [{bar:24}] {percent:>3}%  {msg}  {eta:>4} left"
-            )
-            .is_ok()
-        );
+        let template = "{prefix:8} [{bar:24}] {percent:>3}%  {msg}{left}";
+        assert!(ProgressStyle::with_template(template).is_ok());
     }
 
     #[test]

@@ -89,10 +89,12 @@ fn rejects(
 
 /// The files that will be read. One that cannot be opened is left out here: the merge itself will say so, and better.
 fn inputs(plan: &Plan, data: &Path) -> Vec<PathBuf> {
+    let lookups = plan.lookups.iter().map(|lookup| &lookup.source);
     let sources = plan
         .feeds
         .iter()
         .map(|feed| &feed.source)
+        .chain(lookups)
         .filter(|source| source.path != "-");
     let inputs = sources
         .filter_map(|source| read::open(source, data).ok())

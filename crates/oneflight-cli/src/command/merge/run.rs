@@ -43,8 +43,8 @@ pub(crate) async fn run(job: Job) -> Result<Done, Failure> {
     } = job;
     let names: Vec<String> = plan.feeds.iter().map(|feed| feed.name.clone()).collect();
     let stop = Stop::new();
-    let listener = stop::listen(stop.clone());
     let progress = Progress::new(names.iter().map(String::as_str), quiet);
+    let listener = stop::listen(stop.clone(), progress.voice());
     let mut watcher = Watcher {
         progress,
         rejects,
@@ -132,7 +132,8 @@ impl Events for Watcher {
 
     fn feed_ended(&mut self, _: usize, report: &FeedReport) {
         self.write(Rejects::flush);
-        self.progress.end(report.read, report.rejected);
+        let whole = !self.stop.is_stopped();
+        self.progress.end(report.read, report.rejected, whole);
     }
 }
 
