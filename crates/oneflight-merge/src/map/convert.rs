@@ -121,7 +121,7 @@ fn expected(kind: Kind, pattern: &Pattern) -> &'static str {
         (Kind::Int, _) => "expected a whole number of at most 64 bits",
         (Kind::Real, _) => "expected a finite number such as `-1.5e3`",
         (Kind::Decimal, _) => {
-            "expected a decimal number with at most 45 digits before the point and 20 after it"
+            "expected a decimal number with at most 35 digits before the point and 20 after it"
         }
         (Kind::Bool, _) => "expected true or false (also t/f, yes/no, y/n, on/off, 1/0)",
         (Kind::Date, Pattern::Fields(_)) => "expected a day that exists, written as `format` says",
