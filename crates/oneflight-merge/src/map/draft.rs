@@ -73,8 +73,14 @@ impl<'a> Drafts<'a> {
         self.cells.clear();
         self.labels.clear();
         for declared in &rules.records.declared {
-            let Declared { each, null, record } = declared;
+            let Declared {
+                when,
+                each,
+                null,
+                record,
+            } = declared;
             let label = match each {
+                _ if !rules.context.holds(when, at)? => None,
                 None => self.record(rules, record, at, true)?,
                 Some(each) => {
                     rules.context.each(each, null, at, &mut |at| {

@@ -39,9 +39,11 @@ pub struct Entries {
     pub(crate) fold: Fold,
 }
 
-/// A record that a row declares: once, or once for each element.
+/// A record that a row declares: once, or once for each element, or not at all.
 #[derive(Debug)]
 pub(crate) struct Declared {
+    /// Only rows in which each of these values is one of these texts declare it.
+    pub(crate) when: Vec<(ValueSpec, Vec<String>)>,
     pub(crate) each: Option<Each>,
     /// Texts that mean null, for the elements.
     pub(crate) null: Arc<[String]>,

@@ -122,6 +122,21 @@ impl<'a> Context<'a> {
         self.translate(spec, text)
     }
 
+    /// True if each of these values is one of its texts.
+    pub(crate) fn holds(
+        &self,
+        when: &'a [(ValueSpec, Vec<String>)],
+        at: &At<'_, 'a>,
+    ) -> Result<bool, Fault> {
+        for (spec, texts) in when {
+            let text = self.text(spec, at)?;
+            if !text.is_some_and(|text| texts.iter().any(|wanted| *wanted == text)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn first(&self, spec: &'a ValueSpec, at: &At<'_, 'a>) -> Result<Option<Cow<'a, str>>, Fault> {
         if let Some(join) = &spec.join {
             return self.joined(spec, join, at);

@@ -4,7 +4,7 @@ use super::feeds::Feed;
 use super::layout::EXTERNAL_CHARS;
 use super::section::{Entry, Section, Text};
 use super::values::Place;
-use crate::map::{CellSpec, Declared, ExternalSpec, Fill, RecordSpec, Want};
+use crate::map::{CellSpec, Declared, ExternalSpec, Fill, RecordSpec, ValueSpec, Want};
 use crate::plan::{ColumnKind, ColumnPlan, KeyPlan, Slot, TablePlan};
 use oneflight_sql::Kind;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) struct Label<'t> {
 }
 
 /// Keys of a record that are not columns.
-const DECLARED_KEYS: [&str; 4] = ["table", "each", "external_id", "create"];
+const DECLARED_KEYS: [&str; 5] = ["table", "when", "each", "external_id", "create"];
 const REFERENCE_KEYS: [&str; 2] = ["external_id", "create"];
 
 /// Reads the labels of `into`, so that the records can refer to each other.
@@ -61,7 +61,47 @@ impl Feed<'_> {
         let record = self.record(section, label.table?, place, &DECLARED_KEYS)?;
         let (each, null) =
             each.map_or((None, self.null.clone()), |(each, null)| (Some(each), null));
-        Some(Declared { each, null, record })
+        let when = self.when(section)?;
+        Some(Declared {
+            when,
+            each,
+            null,
+            record,
+        })
+    }
+
+    /// Reads `when = { path = "text", other = ["a", "b"] }`.
+    fn when(&self, section: Section<'_>) -> Option<Vec<(ValueSpec, Vec<String>)>> {
+        let Some(entry) = section.get("when") else {
+            return Some(Vec::new());
+        };
+        let conditions = entry.section("conditions such as { type = \"goal\" }")?;
+        let condition = |entry: Entry<'_>| {
+            let path = self.path(
+                Text {
+                    text: entry.key,
+                    at: entry.at,
+                },
+                Place::Row,
+                true,
+            )?;
+            let texts = match entry.item.as_array() {
+                Some(_) => entry
+                    .texts()?
+                    .iter()
+                    .map(|text| text.text.to_owned())
+                    .collect(),
+                None => vec![entry.scalar()?],
+            };
+            Some((
+                ValueSpec {
+                    trim: true,
+                    ..ValueSpec::plain(path, self.null.clone())
+                },
+                texts,
+            ))
+        };
+        conditions.entries().into_iter().map(condition).collect()
     }
 
     fn record(

@@ -59,7 +59,15 @@ const COLUMN_KEYS: [&str; 4] = ["type", "policy", "required", "max"];
 const CROSSWALK_KEYS: [&str; 5] = ["table", "source", "external_id", "id", "same_source"];
 const POLICIES: &str = "fill, keep, take, newest:COLUMN, error";
 /// Names that a record of a feed uses for other things, or that the database table has already.
-const RESERVED: [&str; 6] = ["id", "row_key", "external_id", "table", "each", "create"];
+const RESERVED: [&str; 7] = [
+    "id",
+    "row_key",
+    "external_id",
+    "table",
+    "when",
+    "each",
+    "create",
+];
 
 /// Reads `[table.NAME]`.
 pub(crate) fn table(entry: Entry<'_>, defaults: TableDefaults) -> Option<TableDraft> {

@@ -147,6 +147,43 @@ fn each_goes_through_lists_of_lists_and_through_shapes_that_drift() {
 }
 
 #[test]
+fn rows_of_several_kinds_declare_different_records() {
+    let map = r#"
+        [table.team]
+        key = "name"
+        [table.player]
+        key = "name"
+        columns = { team = "ref team" }
+        [feed.f]
+        path = "f.ndjson"
+        [feed.f.into.team]
+        when = { type = "team" }
+        name = "name"
+        [feed.f.into.player]
+        when = { type = ["player", "coach"], active = true }
+        name = "name"
+        team = "&team"
+    "#;
+    let rows = [
+        r#"{"type": "team", "name": "T"}"#,
+        r#"{"type": "player", "name": "P", "active": true}"#,
+        r#"{"type": "coach", "name": "C", "active": false}"#,
+        r#"{"name": "N"}"#,
+    ];
+    let (plan, mapped) = mapped(map, &[("f.ndjson", &(rows.join("\n") + "\n"))]);
+    assert_eq!(shown(&plan, &mapped, "team"), ["name=T"]);
+    assert_eq!(shown(&plan, &mapped, "player"), ["name=P team=null"]);
+    assert_eq!(
+        mapped
+            .rows
+            .iter()
+            .map(|row| row.declares.len())
+            .collect::<Vec<_>>(),
+        [1, 1, 0, 0]
+    );
+}
+
+#[test]
 fn a_crosswalk_tells_records_apart_by_their_external_ids() {
     let map = r#"
         source = "a"
