@@ -1,0 +1,110 @@
+//! How a group is made.
+
+use super::group::{Autopilot, Group, Options};
+use crate::clock::{Clock, Spawn};
+use crate::sync::Arc;
+use std::hash::BuildHasher;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+/// Makes a [`Group`]; from [`Group::builder`].
+///
+/// # Examples
+/// ```
+/// use oneflight::{Group, Tokio};
+/// use std::time::Duration;
+///
+/// let group: Group<u32, String> = Group::builder()
+///     .clock(Tokio)
+///     .max_flight(Duration::from_secs(30))
+///     .autopilot(Tokio)
+///     .build();
+/// ```
+#[derive(Debug)]
+#[must_use = "a builder does nothing until it builds"]
+pub struct Builder<K, V, E, S = foldhash::fast::RandomState> {
+    options: Options,
+    hasher: S,
+    shards: usize,
+    group: PhantomData<fn() -> (K, V, E)>,
+}
+
+impl<K, V, E> Group<K, V, E> {
+    /// Makes a group with other than the usual options.
+    pub fn builder() -> Builder<K, V, E> {
+        Builder {
+            options: Options::default(),
+            hasher: foldhash::fast::RandomState::default(),
+            shards: 0,
+            group: PhantomData,
+        }
+    }
+}
+
+impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
+    /// The clock that time limits are measured by.
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.options.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// The longest that a flight may take. Past it, it leaves the table, its waiters get an error
+    /// ([`Error::is_overdue`](crate::Error::is_overdue)), its work is dropped and a late result goes nowhere: a call that hangs
+    /// never wedges its key.
+    ///
+    /// Work that blocks its thread cannot be ended; but the next caller starts a flight of its own.
+    pub fn max_flight(mut self, limit: Duration) -> Self {
+        self.options.max_flight = Some(limit);
+        self
+    }
+
+    /// Lets a task poll every flight that a second caller joins, so that it goes on even if no caller is polled any more. A lone
+    /// caller pays nothing for it. Without it, a wake of the work wakes the caller that drove it last and one more; a flight
+    /// whose driver and backup are both kept but never polled stands still until another caller joins or is polled.
+    pub fn autopilot(mut self, spawn: impl Spawn) -> Self {
+        self.options.pilot = Autopilot::WhenJoined(Arc::new(spawn));
+        self
+    }
+
+    /// Lets a task poll every flight from its start, to its end: also when all callers have left. Replaces
+    /// [`autopilot`](Self::autopilot).
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::{Group, Tokio};
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let group: Group<u32, u32> = Group::builder().detached(Tokio).build();
+    /// drop(group.run(&1, || async { Ok(7) }));
+    /// tokio::task::yield_now().await;
+    /// assert_eq!(group.stats().landed, 1);
+    /// # });
+    /// ```
+    pub fn detached(mut self, spawn: impl Spawn) -> Self {
+        self.options.pilot = Autopilot::Detached(Arc::new(spawn));
+        self
+    }
+
+    /// How many locks the table has, rounded up to a power of two. Usually four for each core.
+    pub fn shards(mut self, shards: usize) -> Self {
+        self.shards = shards.min(1 << 16);
+        self
+    }
+
+    /// The hasher. The usual one is fast and seeded at random, but not made to withstand keys chosen by an attacker with access to
+    /// timings; `std::hash::RandomState` is.
+    pub fn hasher<T: BuildHasher>(self, hasher: T) -> Builder<K, V, E, T> {
+        Builder { options: self.options, hasher, shards: self.shards, group: PhantomData }
+    }
+
+    /// Makes the group.
+    ///
+    /// # Panics
+    /// If there is a [`max_flight`](Self::max_flight) but no [`clock`](Self::clock).
+    pub fn build(self) -> Group<K, V, E, S> {
+        assert!(
+            self.options.max_flight.is_none() || self.options.clock.is_some(),
+            "a longest flight needs a clock: `Builder::clock`"
+        );
+        Group::from_parts(self.hasher, self.shards, self.options)
+    }
+}

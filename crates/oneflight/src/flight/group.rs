@@ -1,0 +1,516 @@
+//! A group: calls for a key that come while a flight for it is up join that flight.
+
+use super::drive::{address, end_with, finish};
+use super::join::{At, Join};
+use super::nest;
+use super::node::{Flight, Head, Node};
+use super::panics::caught;
+use super::pilot::Pilot;
+use super::stats::Stats;
+use super::table::{Shard, Shared, Table};
+use crate::clock::{Clock, Spawn};
+use crate::error::{Error, Other};
+use crate::sync::Arc;
+use hashbrown::hash_table::Entry;
+use std::borrow::Borrow;
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::hash::{BuildHasher, Hash};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+/// Runs the work for a key once for all who ask while it runs.
+///
+/// It remembers nothing: when the flight has landed, the next call starts a new one. Cloning is cheap and gives the same group.
+///
+/// # Examples
+/// ```
+/// use oneflight::Group;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let prices: Group<String, u32, std::io::Error> = Group::new();
+/// let ask = || prices.run("tea", || async { Ok(350) });
+/// let (a, b) = futures_util::join!(ask(), ask());
+/// assert_eq!((a.unwrap(), b.unwrap()), (350, 350));
+/// assert_eq!(prices.stats().started, 1);
+/// # }
+/// ```
+pub struct Group<K, V, E = Infallible, S = foldhash::fast::RandomState> {
+    pub(crate) table: Arc<Table<K, V, E, S>>,
+    pub(crate) options: Arc<Options>,
+}
+
+/// How flights are flown. Chosen by values, never by features.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) clock: Option<Arc<dyn Clock>>,
+    pub(crate) max_flight: Option<Duration>,
+    pub(crate) pilot: Autopilot,
+}
+
+/// Whether a task polls flights too.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Autopilot {
+    #[default]
+    Off,
+    /// As soon as a second caller joins.
+    WhenJoined(Arc<dyn Spawn>),
+    /// From the start, and also when nobody waits any more.
+    Detached(Arc<dyn Spawn>),
+}
+
+/// A mark in a group's time: flights that began before it and those that begin after it can be told apart.
+///
+/// See [`Group::mark`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(u64);
+
+impl<K, V, E> Group<K, V, E> {
+    /// A group with the usual options: no clock, no tasks, any waiter drives.
+    pub fn new() -> Self {
+        Self::from_parts(foldhash::fast::RandomState::default(), 0, Options::default())
+    }
+}
+
+impl<K, V, E> Default for Group<K, V, E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K, V, E, S> Group<K, V, E, S> {
+    pub(crate) fn from_parts(hasher: S, shards: usize, options: Options) -> Self
+    where
+        S: BuildHasher,
+    {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let shards = if shards == 0 { (4 * cores()).clamp(4, 64) } else { shards };
+        Self { table: Arc::new(Table::new(hasher, shards)), options: Arc::new(options) }
+    }
+
+    /// How many flights are up.
+    pub fn in_flight(&self) -> usize {
+        self.table.shards().map(|shard| shard.lock().flights.len()).sum()
+    }
+
+    /// What the group has done so far.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::Group;
+    /// let group: Group<u32, u32, ()> = Group::new();
+    /// drop((group.run(&1, || async { Ok(7) }), group.run(&1, || async { Ok(7) })));
+    /// let stats = group.stats();
+    /// assert_eq!((stats.started, stats.joined, stats.abandoned), (1, 1, 1));
+    /// ```
+    pub fn stats(&self) -> Stats {
+        let mut sum = Stats::default();
+        for shard in self.table.shards() {
+            sum.add(&shard.lock().stats);
+        }
+        sum
+    }
+
+    /// A mark: [`run_since`](Self::run_since) this mark joins no flight that began before it.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::Group;
+    /// # let wait = futures_util::FutureExt::now_or_never;
+    /// let group: Group<u32, &str, ()> = Group::new();
+    /// let before = group.run(&1, || async { Ok("read before the write") });
+    /// // … something is written …
+    /// let mark = group.mark();
+    /// let after = group.run_since(mark, &1, || async { Ok("read after it") });
+    /// assert_eq!(wait(after).unwrap().unwrap(), "read after it");
+    /// assert_eq!(wait(before).unwrap().unwrap(), "read before the write");
+    /// ```
+    pub fn mark(&self) -> Mark {
+        Mark(self.table.next_epoch())
+    }
+
+    /// Takes no new flights from now on: calls that would start one fail ([`Error::is_closed`]), those that join one that is up
+    /// do so. No flight begins after this returns.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::Group;
+    /// # let wait = futures_util::FutureExt::now_or_never;
+    /// let group: Group<u32, u32, ()> = Group::new();
+    /// let up = group.run(&1, || async { Ok(7) });
+    /// group.close();
+    /// assert!(wait(group.run(&2, || async { Ok(8) })).unwrap().unwrap_err().is_closed());
+    /// assert_eq!(wait(up).unwrap().unwrap(), 7);
+    /// ```
+    pub fn close(&self) {
+        for shard in self.table.shards() {
+            shard.lock().closed = true;
+        }
+    }
+}
+
+impl<K, V, E, S> Group<K, V, E, S>
+where
+    K: Hash + Eq + fmt::Debug + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    E: Send + Sync + 'static,
+    S: BuildHasher + Send + Sync + 'static,
+{
+    /// The value for `key`: joins the flight that is up for it, or starts one by calling `work`.
+    ///
+    /// `key` is looked up by reference and made into an owned key by the leader only. `work` is called once, before this returns,
+    /// and only if there is no flight; the future that it makes belongs to the flight, and is polled by whichever caller is
+    /// polled. All who wait get the same answer, an error or a panic too; nothing is remembered.
+    ///
+    /// # Errors
+    /// The error of the work, shared; or that the work panicked, took longer than it may, would have waited for itself, or that
+    /// the group is closed. They come through the future.
+    ///
+    /// # Cancel safety
+    /// Dropping any caller, the leader too, changes nothing for the others. Dropping the last one drops the work, unless the group
+    /// is [detached](super::Builder::detached).
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::Group;
+    /// # let wait = futures_util::FutureExt::now_or_never;
+    /// let group: Group<String, usize, ()> = Group::new();
+    /// let leader = group.run("key", || async { Ok("value".len()) });
+    /// let waiter = group.run("key", || async { unreachable!("a flight is up") });
+    /// drop(leader); // The work goes on.
+    /// assert_eq!(wait(waiter).unwrap().unwrap(), 5);
+    /// ```
+    pub fn run<Q, W, F>(&self, key: &Q, work: W) -> Join<'_, K, V, E, S>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, E>> + Send + 'static,
+    {
+        self.attach(Mark(0), Lent(key), work)
+    }
+
+    /// As [`run`](Self::run), for a key that its caller has no further use for, or that cannot be made from a borrowed one.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::Group;
+    /// # use std::sync::Arc;
+    /// # let wait = futures_util::FutureExt::now_or_never;
+    /// let group: Group<Arc<str>, u32, ()> = Group::new();
+    /// assert_eq!(wait(group.run_owned("key".into(), || async { Ok(7) })).unwrap().unwrap(), 7);
+    /// ```
+    pub fn run_owned<W, F>(&self, key: K, work: W) -> Join<'_, K, V, E, S>
+    where
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, E>> + Send + 'static,
+    {
+        self.attach(Mark(0), Given(key), work)
+    }
+
+    /// As [`run`](Self::run), but joins no flight that began before `mark`: for callers that have written something and must read
+    /// what they wrote. A flight that is too old goes on for those who wait for it, and nobody else joins it.
+    ///
+    /// # Examples
+    /// See [`mark`](Self::mark).
+    pub fn run_since<Q, W, F>(&self, mark: Mark, key: &Q, work: W) -> Join<'_, K, V, E, S>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, E>> + Send + 'static,
+    {
+        self.attach(mark, Lent(key), work)
+    }
+
+    /// Joins the flight for `key` if one is up; starts none.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::Group;
+    /// let group: Group<u32, u32, ()> = Group::new();
+    /// assert!(group.join(&1).is_none());
+    /// let _up = group.run(&1, || async { Ok(7) });
+    /// assert!(group.join(&1).is_some());
+    /// ```
+    pub fn join<Q>(&self, key: &Q) -> Option<Join<'_, K, V, E, S>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.table.hash(key);
+        let joined = {
+            let mut shard = self.table.shard(hash).lock();
+            let flight = shard.flights.find(hash, |flight| flight.head().key.borrow() == key)?.clone();
+            // A flight that polls us has no answer for us.
+            let slot = match nest::depth(address(&flight)) {
+                Some(_) => None,
+                None => flight.head().state.lock().join(),
+            };
+            shard.stats.joined += u64::from(slot.is_some());
+            (flight, slot)
+        };
+        let (flight, slot) = joined;
+        slot.map(|slot| self.joined(flight, slot))
+    }
+
+    /// Lets the next call for `key` start a flight of its own. The one that is up still answers those who wait for it. True if
+    /// there was one.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::Group;
+    /// # let wait = futures_util::FutureExt::now_or_never;
+    /// let group: Group<u32, u32, ()> = Group::new();
+    /// let old = group.run(&1, || async { Ok(7) });
+    /// assert!(group.forget(&1));
+    /// let new = group.run(&1, || async { Ok(8) });
+    /// assert_eq!((wait(old).unwrap().unwrap(), wait(new).unwrap().unwrap()), (7, 8));
+    /// ```
+    pub fn forget<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.forget_if(key, |_| true)
+    }
+
+    /// As [`forget`](Self::forget), but only if a single caller waits. True means that nobody else shares the flight, and nobody
+    /// will.
+    pub fn forget_unshared<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.forget_if(key, |flight| flight.head().state.lock().callers() == 1)
+    }
+
+    /// Ends all flights: all who wait get an error ([`Error::is_closed`]), the work is dropped. With [`close`](Self::close) before
+    /// it, the group is shut down.
+    pub fn cancel_all(&self) {
+        for shard in self.table.shards() {
+            let flights: Vec<_> = shard.lock().flights.drain().collect();
+            for flight in flights {
+                if end_with(&flight, Error::from_other(Other::Closed)) {
+                    shard.lock().stats.cancelled += 1;
+                }
+            }
+        }
+    }
+
+    fn forget_if<Q>(&self, key: &Q, which: impl FnOnce(&Shared<K, V, E>) -> bool) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.table.hash(key);
+        let forgotten = {
+            let mut shard = self.table.shard(hash).lock();
+            let found = shard.flights.find_entry(hash, |flight| flight.head().key.borrow() == key).ok();
+            let taken = found.filter(|entry| which(entry.get())).map(|entry| entry.remove().0);
+            shard.stats.forgotten += u64::from(taken.is_some());
+            taken
+        };
+        forgotten.is_some()
+    }
+
+    /// Joins the flight for a key, or starts one.
+    fn attach<A, W, F>(&self, mark: Mark, ask: A, work: W) -> Join<'_, K, V, E, S>
+    where
+        A: Ask<K>,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, E>> + Send + 'static,
+    {
+        let now = self.options.limit().map(|(clock, _)| clock.now());
+        let hash = ask.hash(&self.table);
+        let mut locked = self.table.shard(hash).lock();
+        let Shard { flights, closed, stats } = &mut *locked;
+        let entry = flights.entry(hash, |flight| ask.is(&flight.head().key), |flight| flight.head().hash);
+        let mut overdue = false;
+        if let Entry::Occupied(there) = &entry {
+            let flight = there.get();
+            let head = flight.head();
+            overdue = now.zip(head.deadline).is_some_and(|(now, deadline)| deadline <= now);
+            if head.born >= mark.0 && !overdue {
+                if let Some(depth) = nest::depth(address(flight)) {
+                    let flight = flight.clone();
+                    drop(locked);
+                    return self.failed(reentrant(&flight.head().key, depth));
+                }
+                let slot = head.state.lock().join();
+                if let Some(slot) = slot {
+                    stats.joined += 1;
+                    let flight = flight.clone();
+                    drop(locked);
+                    return self.joined(flight, slot);
+                }
+            }
+        }
+        if *closed {
+            drop(locked);
+            return self.failed(Error::from_other(Other::Closed));
+        }
+        let deadline = now.zip(self.options.max_flight).map(|(now, limit)| now + limit);
+        let node = Node::new(Head::new(ask.own(), hash, self.table.epoch(), deadline));
+        let replaced = match entry {
+            Entry::Vacant(place) => {
+                place.insert(node.clone());
+                None
+            }
+            Entry::Occupied(mut there) => Some(std::mem::replace(there.get_mut(), node.clone())),
+        };
+        stats.started += 1;
+        drop(locked);
+        if let Some(old) = replaced {
+            self.displaced(&old, overdue);
+        }
+        self.lead(node, work)
+    }
+
+    /// Makes the work of a flight that is in the table, and lets it fly.
+    fn lead<W, F>(&self, node: Arc<Node<K, V, E, F>>, work: W) -> Join<'_, K, V, E, S>
+    where
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, E>> + Send + 'static,
+    {
+        let made = {
+            let _polled = nest::enter(Arc::as_ptr(&node).cast());
+            let limit = || self.options.limit().zip(node.head().deadline).map(|((clock, _), at)| clock.sleep_until(at));
+            catch_unwind(AssertUnwindSafe(|| (work(), limit())))
+        };
+        let (future, limit) = match made {
+            Ok(made) => made,
+            Err(panic) => {
+                let flight: Shared<K, V, E> = node;
+                let error: Error<E> = caught(&*panic);
+                finish(&self.table, &flight, Err(error.clone()));
+                return self.failed(error);
+            }
+        };
+        node.put(future, limit);
+        let flight: Shared<K, V, E> = node;
+        let pending = flight.head().state.lock().pending(None);
+        match pending {
+            Ok((call, _)) => call.wake(),
+            // It was ended from outside while it was made.
+            Err(()) => flight.drop_work(),
+        }
+        let join = Join::new(&self.table, &self.options.clock, At::Flying(flight.clone()), 0, true);
+        if let Autopilot::Detached(spawn) = &self.options.pilot {
+            self.board(flight, spawn.as_ref(), true);
+        }
+        join
+    }
+
+    fn joined(&self, flight: Shared<K, V, E>, slot: u32) -> Join<'_, K, V, E, S> {
+        match &self.options.pilot {
+            Autopilot::WhenJoined(spawn) => {
+                let join = Join::new(&self.table, &self.options.clock, At::Flying(flight.clone()), slot, false);
+                self.board(flight, spawn.as_ref(), false);
+                join
+            }
+            _ => Join::new(&self.table, &self.options.clock, At::Flying(flight), slot, false),
+        }
+    }
+
+    fn failed(&self, error: Error<E>) -> Join<'_, K, V, E, S> {
+        Join::new(&self.table, &self.options.clock, At::Failed(error), 0, false)
+    }
+
+    /// Puts an autopilot on board, unless there is one.
+    fn board(&self, flight: Shared<K, V, E>, spawn: &dyn Spawn, counts: bool) {
+        let slot = flight.head().state.lock().board(counts);
+        if let Some(slot) = slot {
+            let table = self.table.clone();
+            spawn.spawn(Box::pin(Pilot { table, flight: Some(flight), slot, counts }));
+        }
+    }
+
+    /// A flight whose place another has taken: overdue, too old for the caller, or over.
+    fn displaced(&self, old: &Shared<K, V, E>, overdue: bool) {
+        let count: fn(&mut Stats) = if overdue {
+            if !end_with(old, Error::from_other(Other::Overdue)) {
+                return;
+            }
+            |stats| stats.overdue += 1
+        } else if old.head().state.lock().is_over() {
+            return;
+        } else {
+            |stats| stats.forgotten += 1
+        };
+        count(&mut self.table.shard(old.head().hash).lock().stats);
+    }
+}
+
+impl Options {
+    /// The limit of a flight, with the clock that measures it.
+    fn limit(&self) -> Option<(&dyn Clock, Duration)> {
+        Some((self.clock.as_deref()?, self.max_flight?))
+    }
+}
+
+impl<K, V, E, S> Clone for Group<K, V, E, S> {
+    fn clone(&self) -> Self {
+        Self { table: Arc::clone(&self.table), options: Arc::clone(&self.options) }
+    }
+}
+
+impl<K, V, E, S> fmt::Debug for Group<K, V, E, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group").field("in_flight", &self.in_flight()).finish_non_exhaustive()
+    }
+}
+
+/// A key as its caller brings it.
+trait Ask<K> {
+    fn hash<V, E, S: BuildHasher>(&self, table: &Table<K, V, E, S>) -> u64;
+    fn is(&self, other: &K) -> bool;
+    fn own(self) -> K;
+}
+
+/// A key that is only lent: the leader makes its own.
+struct Lent<'q, Q: ?Sized>(&'q Q);
+
+/// A key that the leader may keep.
+struct Given<K>(K);
+
+impl<K, Q> Ask<K> for Lent<'_, Q>
+where
+    K: Borrow<Q>,
+    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+{
+    fn hash<V, E, S: BuildHasher>(&self, table: &Table<K, V, E, S>) -> u64 {
+        table.hash(self.0)
+    }
+
+    fn is(&self, other: &K) -> bool {
+        other.borrow() == self.0
+    }
+
+    fn own(self) -> K {
+        self.0.to_owned()
+    }
+}
+
+impl<K: Hash + Eq> Ask<K> for Given<K> {
+    fn hash<V, E, S: BuildHasher>(&self, table: &Table<K, V, E, S>) -> u64 {
+        table.hash(&self.0)
+    }
+
+    fn is(&self, other: &K) -> bool {
+        *other == self.0
+    }
+
+    fn own(self) -> K {
+        self.0
+    }
+}
+
+fn reentrant<E>(key: &impl fmt::Debug, depth: usize) -> Error<E> {
+    let keys = match depth {
+        1 => format!("{key:?}"),
+        _ => format!("{key:?}, by way of {} other(s)", depth - 1),
+    };
+    Error::from_other(Other::Reentrant { keys })
+}

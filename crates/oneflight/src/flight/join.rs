@@ -1,0 +1,204 @@
+//! A caller's part in a flight, as a future.
+//!
+//! J1. A join holds one slot of its flight from the call until it is ready or dropped.
+
+use super::drive::{self, Step};
+use super::table::{Shared, Table};
+use crate::clock::{Clock, Task};
+use crate::error::{Error, Other};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A call that waits for its flight: the future that [`Group::run`](super::Group::run) returns.
+///
+/// The flight is up, or joined, from the call on; nothing of it is done before somebody who waits for it is polled.
+///
+/// # Cancel safety
+/// Dropping it changes nothing for the others. Dropping the last one drops the work, unless the group is detached.
+///
+/// # Panics
+/// If it is polled after it was ready.
+#[must_use = "a call does nothing until it is awaited"]
+pub struct Join<'g, K, V, E, S> {
+    table: &'g Table<K, V, E, S>,
+    at: At<K, V, E>,
+    slot: u32,
+    shared: u32,
+    led: bool,
+    clock: &'g Option<Arc<dyn Clock>>,
+}
+
+pub(crate) enum At<K, V, E> {
+    Flying(Shared<K, V, E>),
+    Failed(Error<E>),
+    Done,
+}
+
+/// A value, and the caller's part in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome<V> {
+    /// The value.
+    pub value: V,
+    /// True if this call started the flight; false if it joined.
+    pub led: bool,
+    /// How many calls shared the flight, this one among them.
+    pub shared: u32,
+}
+
+impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
+    pub(crate) fn new(
+        table: &'g Table<K, V, E, S>,
+        clock: &'g Option<Arc<dyn Clock>>,
+        at: At<K, V, E>,
+        slot: u32,
+        led: bool,
+    ) -> Self {
+        Self { table, at, slot, shared: 0, led, clock }
+    }
+
+    /// True if this call started the flight; false if it joined.
+    pub fn led(&self) -> bool {
+        self.led
+    }
+
+    /// Waits, and tells the caller's part along with the value.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::Group;
+    /// # let wait = futures_util::FutureExt::now_or_never;
+    /// let group: Group<u32, u32, ()> = Group::new();
+    /// let (a, b) = (group.run(&1, || async { Ok(7) }), group.run(&1, || async { Ok(8) }));
+    /// let (a, b) = (wait(a.outcome()).unwrap().unwrap(), wait(b.outcome()).unwrap().unwrap());
+    /// assert_eq!((a.value, a.led, a.shared), (7, true, 2));
+    /// assert_eq!((b.value, b.led, b.shared), (7, false, 2));
+    /// ```
+    pub fn outcome(self) -> WithOutcome<'g, K, V, E, S> {
+        WithOutcome(self)
+    }
+
+    /// Waits no longer than `limit`. Past it this caller gets an error ([`Error::is_timeout`]) and leaves; the flight goes on for
+    /// the others.
+    ///
+    /// # Panics
+    /// If the group has no clock ([`Builder::clock`](super::Builder::clock)).
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::{Group, Tokio};
+    /// # use std::time::Duration;
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let group: Group<u32, u32, ()> = Group::builder().clock(Tokio).build();
+    /// let error = group.run(&1, || std::future::pending()).within(Duration::from_millis(5)).await.unwrap_err();
+    /// assert!(error.is_timeout());
+    /// # });
+    /// ```
+    pub fn within(self, limit: Duration) -> Within<'g, K, V, E, S> {
+        let Some(clock) = self.clock else { panic!("a time limit needs a clock: give the group one, `Builder::clock`") };
+        let sleep = clock.sleep_until(clock.now() + limit);
+        Within { join: Some(self), sleep }
+    }
+}
+
+impl<K, V: Clone, E, S> Future for Join<'_, K, V, E, S> {
+    type Output = Result<V, Error<E>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let step = match &this.at {
+            At::Flying(flight) => drive::step(this.table, flight, this.slot, context),
+            At::Failed(_) => match std::mem::replace(&mut this.at, At::Done) {
+                At::Failed(error) => return Poll::Ready(Err(error)),
+                At::Flying(_) | At::Done => return Poll::Pending,
+            },
+            At::Done => panic!("a call was polled after it was ready"),
+        };
+        match step {
+            Step::Pending => Poll::Pending,
+            Step::Landed(answer, shared) => {
+                this.at = At::Done;
+                this.shared = shared;
+                Poll::Ready(answer)
+            }
+            Step::Abandoned => {
+                debug_assert!(false, "S3: a flight was abandoned while a caller waited");
+                this.at = At::Done;
+                Poll::Ready(Err(Error::lost("the flight was abandoned")))
+            }
+        }
+    }
+}
+
+impl<K, V, E, S> Drop for Join<'_, K, V, E, S> {
+    fn drop(&mut self) {
+        if let At::Flying(flight) = std::mem::replace(&mut self.at, At::Done) {
+            drive::leave(self.table, &flight, self.slot, true);
+        }
+    }
+}
+
+impl<K: fmt::Debug, V, E, S> fmt::Debug for Join<'_, K, V, E, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = match &self.at {
+            At::Flying(flight) => Some(&flight.head().key),
+            At::Failed(_) | At::Done => None,
+        };
+        f.debug_struct("Join").field("key", &key).field("led", &self.led).finish_non_exhaustive()
+    }
+}
+
+/// A call that tells its part along with the value; see [`Join::outcome`].
+#[must_use = "a call does nothing until it is awaited"]
+pub struct WithOutcome<'g, K, V, E, S>(Join<'g, K, V, E, S>);
+
+impl<K, V: Clone, E, S> Future for WithOutcome<'_, K, V, E, S> {
+    type Output = Result<Outcome<V>, Error<E>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let join = &mut self.0;
+        Pin::new(&mut *join)
+            .poll(context)
+            .map_ok(|value| Outcome { value, led: join.led, shared: join.shared })
+    }
+}
+
+impl<K: fmt::Debug, V, E, S> fmt::Debug for WithOutcome<'_, K, V, E, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WithOutcome").field(&self.0).finish()
+    }
+}
+
+/// A call that waits no longer than a limit; see [`Join::within`].
+#[must_use = "a call does nothing until it is awaited"]
+pub struct Within<'g, K, V, E, S> {
+    join: Option<Join<'g, K, V, E, S>>,
+    sleep: Task,
+}
+
+impl<K, V: Clone, E, S> Future for Within<'_, K, V, E, S> {
+    type Output = Result<V, Error<E>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let Some(join) = &mut this.join else { panic!("a call was polled after it was ready") };
+        // An answer that is there is never refused for being late.
+        if let Poll::Ready(answer) = Pin::new(join).poll(context) {
+            return Poll::Ready(answer);
+        }
+        this.sleep.as_mut().poll(context).map(|()| {
+            this.join = None;
+            Err(Error::from_other(Other::TimedOut))
+        })
+    }
+}
+
+impl<K: fmt::Debug, V, E, S> fmt::Debug for Within<'_, K, V, E, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Within").field("join", &self.join).finish_non_exhaustive()
+    }
+}

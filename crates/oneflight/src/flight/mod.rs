@@ -1,0 +1,28 @@
+//! Flights: one run of the work for one key, shared by all who ask while it runs.
+//!
+//!   Group ── table (shards) ──▶ node: head (key, state, answer) + the work      unsafe code: node, and nowhere else
+//!     │                           ▲
+//!     └── run ──▶ Join ── drive ──┘        state: the transitions · queue: the waiters · pilot: a task that waits too
+//!
+//! A lock is held only for a transition of `state` or a look into `table`. What the transition asks for (poll the work, drop it,
+//! wake somebody) is done after it, by `drive`.
+
+mod builder;
+mod drive;
+mod group;
+mod join;
+mod nest;
+#[expect(unsafe_code, reason = "pins the work in the flight's one allocation, and makes that allocation the work's waker")]
+mod node;
+mod panics;
+mod pilot;
+mod queue;
+mod state;
+mod stats;
+mod table;
+
+pub use builder::Builder;
+pub use group::{Group, Mark};
+pub use join::{Join, Outcome, WithOutcome, Within};
+pub use panics::record_panic_locations;
+pub use stats::Stats;

@@ -1,0 +1,35 @@
+//! Which flights this thread is polling right now, one inside the other: a call that would join one of them would wait for
+//! itself.
+//!
+//! O1. A flight stands here exactly while its work is being made or polled on this thread.
+
+use std::cell::RefCell;
+
+thread_local! {
+    static POLLED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Stands for one flight that is being polled; it ends when this is dropped.
+#[must_use = "the flight stands for polled until this is dropped"]
+#[derive(Debug)]
+pub(crate) struct Polled(());
+
+/// Notes that the flight at this address is being polled.
+pub(crate) fn enter(flight: *const ()) -> Polled {
+    POLLED.with(|polled| polled.borrow_mut().push(flight.addr()));
+    Polled(())
+}
+
+/// How many flights deep the flight at this address is being polled; none if it is not.
+pub(crate) fn depth(flight: *const ()) -> Option<usize> {
+    POLLED.with(|polled| {
+        let polled = polled.borrow();
+        polled.iter().rposition(|&at| at == flight.addr()).map(|at| polled.len() - at)
+    })
+}
+
+impl Drop for Polled {
+    fn drop(&mut self) {
+        POLLED.with(|polled| polled.borrow_mut().pop());
+    }
+}

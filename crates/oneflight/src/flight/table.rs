@@ -1,0 +1,80 @@
+//! The flights that are in the air, by key: shards of hash tables, each under a lock of its own.
+//!
+//! G1. A flight is in the table from before anybody waits for it until before anybody sees its answer.
+//! G2. A flight is taken out by identity, never by key: its end does not remove a newer one.
+//! G3. Locks nest in one order, shard then flight; nothing is woken and nothing of the user's is dropped under either.
+
+use super::node::Flight;
+use super::stats::Stats;
+use crate::sync::{Arc, Mutex};
+use hashbrown::HashTable;
+use std::hash::{BuildHasher, Hash};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A flight, whatever its work is.
+pub(crate) type Shared<K, V, E> = Arc<dyn Flight<K, V, E>>;
+
+/// The shards.
+pub(crate) struct Table<K, V, E, S> {
+    hasher: S,
+    shards: Box<[Padded<Mutex<Shard<K, V, E>>>]>,
+    epoch: AtomicU64,
+}
+
+/// One shard.
+pub(crate) struct Shard<K, V, E> {
+    pub(crate) flights: HashTable<Shared<K, V, E>>,
+    /// No new flights. Stands here so that it is read under the lock under which flights begin.
+    pub(crate) closed: bool,
+    pub(crate) stats: Stats,
+}
+
+/// Keeps its neighbours out of its cache lines (two of them: the prefetcher fetches pairs).
+#[repr(align(128))]
+struct Padded<T>(T);
+
+impl<K, V, E, S: BuildHasher> Table<K, V, E, S> {
+    pub(crate) fn new(hasher: S, shards: usize) -> Self {
+        let shard = || Padded(Mutex::new(Shard { flights: HashTable::new(), closed: false, stats: Stats::default() }));
+        let shards = (0..shards.next_power_of_two()).map(|_| shard()).collect();
+        Self { hasher, shards, epoch: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
+        self.hasher.hash_one(key)
+    }
+}
+
+impl<K, V, E, S> Table<K, V, E, S> {
+    pub(crate) fn shard(&self, hash: u64) -> &Mutex<Shard<K, V, E>> {
+        // The table inside takes its bits from both ends of the hash; these are from the middle.
+        let at = (hash >> 32) as usize & (self.shards.len() - 1);
+        &self.shards[at].0
+    }
+
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Mutex<Shard<K, V, E>>> {
+        self.shards.iter().map(|shard| &shard.0)
+    }
+
+    /// The epoch that flights are born in now.
+    pub(crate) fn epoch(&self) -> u64 {
+        // ORDERING: Relaxed; what happened before a call of `next_epoch` is ordered by the caller's own means, and by coherence a
+        // flight that begins after it reads the new number.
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn next_epoch(&self) -> u64 {
+        self.epoch.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Counts the end of a flight and takes it out of the table, if it is still there (G2).
+    pub(crate) fn end(&self, flight: &Shared<K, V, E>, count: impl FnOnce(&mut Stats)) {
+        let taken = {
+            let mut shard = self.shard(flight.head().hash).lock();
+            count(&mut shard.stats);
+            let same = |other: &Shared<K, V, E>| Arc::ptr_eq(other, flight);
+            shard.flights.find_entry(flight.head().hash, same).ok().map(|entry| entry.remove().0)
+        };
+        drop(taken);
+    }
+}
