@@ -1,0 +1,10 @@
+//! The promises of `oneflight-sql`, kept by every driver. `./test` at the root starts the databases.
+
+mod contract;
+mod drivers;
+mod gate;
+mod place;
+mod races;
+
+mod resolver;
+mod tables;
