@@ -36,6 +36,13 @@ pub struct Outcome {
     pub conflicts: u32,
 }
 
+impl Outcome {
+    /// The id of the row, if it is an integer. Other ids are in [`Outcome::id`].
+    pub fn id_i64(&self) -> Option<i64> {
+        self.id.as_i64()
+    }
+}
+
 /// Whether a row was found, made, or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

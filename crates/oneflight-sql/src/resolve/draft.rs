@@ -249,7 +249,7 @@ fn wrong_width(entity: &Entity, what: &str, found: usize, expected: usize) -> Er
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fold, Table};
+    use crate::{Fold, Kind, Table};
 
     fn clubs() -> Entity {
         Table::builder("club")
@@ -366,7 +366,7 @@ mod tests {
         );
         let without = Entity::from(Table {
             crosswalk: None,
-            ..clubs().into_table()
+            ..clubs().table().clone()
         });
         let error = Draft::new()
             .external("opta", "1")

@@ -28,10 +28,6 @@ impl Entity {
     pub(crate) fn rules(&self) -> &[KeyRule] {
         &self.rules
     }
-
-    pub(crate) fn into_table(self) -> Table {
-        self.table
-    }
 }
 
 impl From<Table> for Entity {

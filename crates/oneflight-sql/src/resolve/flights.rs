@@ -231,10 +231,10 @@ impl Crew {
 }
 
 /// The error of a flight, as one of ours: what the work said, or what became of the flight.
-fn of_flight(error: oneflight::batch::Error<Error>) -> Error {
-    match error {
-        oneflight::batch::Error::Work(error) => (*error).clone(),
-        other => Error::internal(format!("a batch ended early: {other:?}")),
+fn of_flight(error: oneflight::Error<Error>) -> Error {
+    match error.work() {
+        Some(error) => Error::clone(error),
+        None => Error::internal(format!("a batch ended early: {error}")),
     }
 }
 

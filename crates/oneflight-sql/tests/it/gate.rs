@@ -1,7 +1,8 @@
 //! A driver in front of another one, with a gate: it lets pipelines through one by one, or fails them, as the test says.
 
 use futures_util::future::BoxFuture;
-use oneflight_sql::driver::{Dialect, Driver, DriverError, Fault, Pipeline, Rows};
+use oneflight_sql::Dialect;
+use oneflight_sql::driver::{Driver, DriverError, Fault, Pipeline, Rows};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::Semaphore;

@@ -13,12 +13,19 @@ use testkit::Database;
 /// Writes each test once for every database.
 macro_rules! resolver_contract {
     ($($test:ident),+ $(,)?) => {
-        mod sqlite { $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $test() { super::$test(testkit::Database::sqlite().await).await; })+ }
-        mod postgres { $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $test() { super::$test(testkit::Database::postgres().await).await; })+ }
-        mod mariadb { $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $test() { super::$test(testkit::Database::mariadb().await).await; })+ }
+        resolver_contract!(@ sqlite "sqlite:".to_owned() => $($test)+);
+        resolver_contract!(@ postgres testkit::services::postgres() => $($test)+);
+        resolver_contract!(@ mariadb testkit::services::mariadb() => $($test)+);
+    };
+    (@ $backend:ident $url:expr => $($test:ident)+) => {
+        mod $backend {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $test() {
+                    super::$test(testkit::Database::create(&$url).await).await;
+                }
+            )+
+        }
     };
 }
 
