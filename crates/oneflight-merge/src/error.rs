@@ -38,6 +38,12 @@ impl Error {
         Self::new(Kind::Database, what, Some(Box::new(source)))
     }
 
+    /// The target could not be made ready: its tables do not fit the mapping, or the database failed.
+    pub(crate) fn target(source: oneflight_sql::Error) -> Self {
+        let kind = if source.is_schema() || source.is_usage() { Kind::Usage } else { Kind::Database };
+        Self::new(kind, source.to_string(), source.source().map(|s| s.to_string().into()))
+    }
+
     /// A task of ours panicked.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(Kind::Internal, message, None)

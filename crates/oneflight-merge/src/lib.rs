@@ -6,8 +6,10 @@ pub mod batch;
 mod error;
 pub mod map;
 pub mod mapping;
+pub mod merge;
 pub mod plan;
 pub mod read;
+pub mod report;
 pub mod rows;
 
 pub use error::Error;

@@ -240,23 +240,22 @@ impl TableBatch {
         let mut changed = false;
         for ((new, old), policy) in cells.iter_mut().zip(&mut rec.cells).zip(&self.policies) {
             let Some(policy) = policy else { continue };
-            match (&new, &old) {
-                (DraftCell::Null, Cell::Unset) => *old = Cell::Null,
-                (DraftCell::Unset | DraftCell::Null, _) => {}
-                (_, Cell::Unset | Cell::Null) => {
-                    if *policy != Policy::Once && (stub || *policy != Policy::Keep) {
-                        *old = std::mem::replace(new, DraftCell::Unset).into_cell();
-                        changed = true;
-                    }
+            let takes = match (&new, &old) {
+                (DraftCell::Null, Cell::Unset) => {
+                    *old = Cell::Null;
+                    continue;
                 }
-                _ if *policy == Policy::Once || new.is_same(old) => {}
-                _ => {
-                    rec.conflicts += 1;
-                    if *policy == Policy::Take || *policy == Policy::Newest && newer {
-                        *old = std::mem::replace(new, DraftCell::Unset).into_cell();
-                        changed = true;
-                    }
-                }
+                (DraftCell::Unset | DraftCell::Null, _) => continue,
+                _ if *policy == Policy::Once || new.is_same(old) => continue,
+                _ if stub => true,
+                (_, Cell::Unset | Cell::Null) => *policy != Policy::Keep,
+                _ => *policy == Policy::Take || *policy == Policy::Newest && newer,
+            };
+            if takes {
+                *old = std::mem::replace(new, DraftCell::Unset).into_cell();
+                changed = true;
+            } else {
+                rec.conflicts += 1;
             }
         }
         changed

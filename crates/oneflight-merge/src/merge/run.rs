@@ -50,7 +50,7 @@ pub async fn merge(
         blocking(move || feeds::open(&plan, &data)).await??
     };
     let target = Target::open(&plan, &options).await?;
-    let writer = Arc::new(Writer::new(plan.clone(), target.sinks(&plan, &options).await?));
+    let writer = Arc::new(Writer::new(plan.clone(), target.sinks(&plan).await?));
     let mut run = Run {
         books: Books::new(&plan, &feeds, options.max_rejects),
         plan,

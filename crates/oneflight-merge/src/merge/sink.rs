@@ -2,13 +2,11 @@
 //! straight to the store if nobody does.
 
 use super::turns::Turn;
-use oneflight_sql::{Error, Outcome, Record, Resolver, Store, Value};
+use oneflight_sql::{Error, Outcome, Record, Store, Value};
 
 /// The way into one table.
 #[derive(Debug)]
 pub(crate) enum Sink {
-    /// A table that others refer to.
-    Resolver(Resolver),
     /// A table that nobody refers to: its ids are of no use, and its rows come once.
     Store(Store),
 }
@@ -17,12 +15,6 @@ impl Sink {
     /// Finds or creates the records. The turn ends as soon as the order of the batches is settled.
     pub(crate) async fn write(&self, records: Vec<Record>, turn: Turn<'_>) -> Vec<Result<Outcome, Error>> {
         match self {
-            Self::Resolver(resolver) => {
-                // The records are queued by the call itself, so the next chunk's come after ours; the answers may take their time.
-                let outcomes = resolver.resolve_many(records);
-                drop(turn);
-                outcomes.await
-            }
             Self::Store(store) => {
                 let outcomes = store.merge(records).await;
                 drop(turn);
@@ -34,7 +26,6 @@ impl Sink {
     /// Applies attributes to records that are there.
     pub(crate) async fn complete(&self, records: Vec<Record>) -> Vec<Result<Outcome, Error>> {
         match self {
-            Self::Resolver(resolver) => resolver.store().merge(records).await,
             Self::Store(store) => store.merge(records).await,
         }
     }
@@ -42,7 +33,6 @@ impl Sink {
     /// The ids of those records that are there.
     pub(crate) async fn find(&self, records: Vec<Record>) -> Result<Vec<Option<Value>>, Error> {
         match self {
-            Self::Resolver(resolver) => resolver.store().find(&records).await,
             Self::Store(store) => store.find(&records).await,
         }
     }

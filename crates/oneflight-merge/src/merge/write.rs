@@ -64,7 +64,10 @@ impl Writer {
         let defers: Vec<usize> = (0..self.sinks.len()).filter(|&table| defers(table)).collect();
         for level in &self.levels {
             let mut steps = Vec::new();
-            for &table in level.iter().filter(|&&table| fates.any_pending(table)).collect::<Vec<_>>() {
+            for &table in level {
+                if !fates.any_pending(table) {
+                    continue;
+                }
                 let recs = std::mem::take(&mut mapped.tables[table]);
                 counts[table].conflicts += recs.iter().map(|rec| u64::from(rec.conflicts)).sum::<u64>();
                 let ready = build(table, &self.plan.tables[table], recs, &mut fates);
