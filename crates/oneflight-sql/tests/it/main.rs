@@ -2,9 +2,7 @@
 
 mod contract;
 mod drivers;
-mod gate;
 mod place;
 mod races;
 
-mod resolver;
 mod tables;

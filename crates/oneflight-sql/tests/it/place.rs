@@ -1,6 +1,6 @@
 //! A place to test in: a fresh database, a driver, and a way to ask behind the driver's back.
 
-use oneflight_sql::driver::{self, Driver, PgDriver, SqlxMySql, SqlxPostgres, SqlxSqlite};
+use oneflight_sql::driver::{self, Driver, PgDriver, SqlxMySql, SqlxPostgres};
 use oneflight_sql::{
     Attribute, Column, Crosswalk, Dialect, External, Kind, Policy, Record, Reference, SameSource, Store, Table, Value, ddl,
 };
