@@ -37,7 +37,7 @@ pub(crate) fn open(plan: &Plan, data: &Path) -> Result<Feeds, Error> {
 impl Feeds {
     /// The files of a feed.
     pub(crate) fn files(&self, feed: usize) -> Vec<Arc<File>> {
-        self.inputs[feed].iter().map(|input| input.file().clone()).collect()
+        self.inputs[feed].iter().map(|input| input.file.clone()).collect()
     }
 
     /// Reads all feeds; true if to their end, false if the receiver was gone or `stop` was set before.

@@ -2,4 +2,5 @@
 
 mod audit;
 mod map;
+mod merge;
 mod read;
