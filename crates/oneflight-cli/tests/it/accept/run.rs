@@ -31,9 +31,9 @@ pub(crate) fn merge(map: &Path, data: &Path, url: &str) -> Command {
 
 /// A map of the project.
 pub(crate) fn map(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../examples/maps")
-        .join(name)
+    // Set by cargo for every test that it runs.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("tests are run by cargo");
+    Path::new(&package).join("../../examples/maps").join(name)
 }
 
 /// Runs a command to its end, without holding up the test's runtime: there may be a proxy in it.
