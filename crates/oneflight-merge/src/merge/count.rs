@@ -75,6 +75,8 @@ fn row_part(row: &Row, fates: &Fates) -> Result<Part, Reject> {
         let this = match fates.get(declares.table as usize, declares.rec) {
             Fate::Done { effect, .. } => match (declares.again, effect) {
                 (Again::First, Effect::Created) => Part::Inserted,
+                // What a later row of the chunk changed may stand in the database already: then it changed nothing.
+                (_, Effect::Found) => Part::Existing,
                 (Again::First, Effect::Completed | Effect::Updated) | (Again::Changed, _) => Part::Updated,
                 _ => Part::Existing,
             },
