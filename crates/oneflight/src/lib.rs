@@ -1,6 +1,7 @@
 //! Single flight: when many callers want the same thing at the same moment, the work runs once and all get its answer.
 #![deny(unsafe_code)]
 
+pub mod batch;
 mod clock;
 mod error;
 mod flight;

@@ -1,0 +1,281 @@
+//! Driving: any caller that is polled moves all batches on, and starts new ones.
+//!
+//! A poll takes things to do from the window until there are none, then parks. All that is the user's (the batch function, its
+//! work, wakers, drops) runs with the lock open.
+
+use super::answers::{IntoAnswers, Landing};
+use super::inside;
+use super::run::{Limits, Parked, Todo};
+use super::window::{Leftovers, Window};
+use crate::error::{Error, Other};
+use crate::sync::Mutex;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::any::Any;
+use std::hash::{BuildHasher, Hash};
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// So many things are done in one poll of a caller, which then yields to its task's neighbours.
+const STEPS_A_POLL: usize = 32;
+
+type Answers<K, V, E> = Result<Vec<(K, Result<Option<V>, E>)>, E>;
+type Running<K, V, E> = Pin<Box<dyn Future<Output = Answers<K, V, E>> + Send>>;
+type Function<K, V, E> = Box<dyn Fn(Vec<K>) -> Running<K, V, E> + Send + Sync>;
+
+/// A batch's work, and the waker that it is polled with.
+pub(super) struct Work<K, V, E> {
+    running: Running<K, V, E>,
+    waker: Waker,
+}
+
+/// What a loader and its callers share.
+pub(super) struct Core<K, V, E> {
+    pub(super) window: Mutex<Window<K, Landing<V, E>, Work<K, V, E>>>,
+    pub(super) limits: Limits,
+    pub(super) hasher: RandomState,
+    function: Function<K, V, E>,
+}
+
+impl<K, V, E> Core<K, V, E> {
+    pub(super) fn new<F, Fut>(limits: Limits, function: F) -> Arc<Self>
+    where
+        F: Fn(Vec<K>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoAnswers<K, V, E>> + Send + 'static,
+    {
+        let function = move |keys| -> Running<K, V, E> {
+            let work = function(keys);
+            Box::pin(async move { work.await.into_answers() })
+        };
+        Arc::new(Self {
+            window: Mutex::new(Window::new()),
+            limits,
+            hasher: RandomState::default(),
+            function: Box::new(function),
+        })
+    }
+
+    /// Where this loader's batches are known by.
+    pub(super) fn address(&self) -> *const () {
+        std::ptr::from_ref(self).cast()
+    }
+
+    /// Drops what was taken out under the lock, and wakes.
+    pub(super) fn clear(&self, left: Leftovers<K, Landing<V, E>, Work<K, V, E>>) {
+        let Leftovers { wake, wakers, keys, landings, works } = left;
+        for (run, work) in works {
+            self.discard(run, work);
+        }
+        wake.into_iter().for_each(Waker::wake);
+        drop((wakers, keys, landings));
+    }
+
+    /// Drops a work that nobody waits for, then frees its slot for what waits.
+    fn discard(&self, run: u32, work: Work<K, V, E>) {
+        // A panic in a drop is nobody's answer: there is nobody.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(work)));
+        self.close(run);
+    }
+
+    fn close(&self, run: u32) {
+        let mut window = self.window.lock();
+        window.close(run);
+        let wake = if window.has_work(self.limits) { window.ring() } else { Vec::new() };
+        drop(window);
+        wake.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ends a call that waits no longer.
+    pub(super) fn leave(&self, call: u32, ties: &[u32]) {
+        let mut window = self.window.lock();
+        let mut left = window.leave(call, ties);
+        // What this call was woken for is somebody else's to do now (B3).
+        if window.has_work(self.limits) {
+            left.wake = window.ring();
+        }
+        drop(window);
+        self.clear(left);
+    }
+}
+
+impl<K, V, E> Core<K, V, E>
+where
+    K: Hash + Eq + Clone + Send + 'static,
+    V: Clone + Send + Sync + 'static,
+    E: Send + Sync + 'static,
+{
+    /// Moves everything on, then says whether this call has all its answers.
+    pub(super) fn poll(self: &Arc<Self>, call: u32, cx: &Context<'_>) -> Poll<()> {
+        for _ in 0..STEPS_A_POLL {
+            // LOCK: closed at the end of this statement.
+            let todo = self.window.lock().next(self.limits);
+            let Some(todo) = todo else { break };
+            if self.step(todo).is_break() {
+                break;
+            }
+        }
+        self.park(call, cx)
+    }
+
+    /// Ready if the call has all its answers; else it is parked, in the same critical section.
+    fn park(&self, call: u32, cx: &Context<'_>) -> Poll<()> {
+        let mut spare = None;
+        loop {
+            let mut window = self.window.lock();
+            let state = &window.calls[call];
+            let is_over = state.pending == 0;
+            let is_known = state.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            let before = match spare.take() {
+                _ if is_over => None,
+                spare if is_known => {
+                    window.touch(call);
+                    spare
+                }
+                Some(waker) => window.park(call, waker),
+                None => {
+                    drop(window);
+                    // A waker's `clone` is the user's too (B5).
+                    spare = Some(cx.waker().clone());
+                    continue;
+                }
+            };
+            // What is left to do is for those who are woken, this call first if it waits (B3).
+            let wake = if window.has_work(self.limits) { window.ring() } else { Vec::new() };
+            drop(window);
+            wake.into_iter().for_each(Waker::wake);
+            drop(before);
+            return if is_over { Poll::Ready(()) } else { Poll::Pending };
+        }
+    }
+
+    /// Does one thing. Breaks if the batch would be polled again at once, which would starve the caller's task.
+    fn step(self: &Arc<Self>, todo: Todo<K, Work<K, V, E>>) -> ControlFlow<()> {
+        let (run, serial) = match &todo {
+            Todo::Launch { run, serial, .. } | Todo::Poll { run, serial, .. } => (*run, *serial),
+        };
+        let polled = catch_unwind(AssertUnwindSafe(|| {
+            let _inside = inside::enter(self.address(), serial);
+            let mut work = match todo {
+                Todo::Launch { keys, .. } => Work {
+                    running: (self.function)(keys),
+                    waker: self.bell(run, serial),
+                },
+                Todo::Poll { work, .. } => work,
+            };
+            match work.running.as_mut().poll(&mut Context::from_waker(&work.waker)) {
+                Poll::Ready(answers) => Ok(answers),
+                Poll::Pending => Err(work),
+            }
+        }));
+        match polled {
+            Ok(Err(work)) => return self.put_back(run, work),
+            Ok(Ok(answers)) => self.land(run, |keys| self.sort(keys, answers)),
+            Err(payload) => self.land(run, |_| Landing::All(panicked(&*payload))),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn bell(self: &Arc<Self>, run: u32, serial: u64) -> Waker {
+        let core = Arc::downgrade(self);
+        Waker::from(Arc::new(Bell { core, run, serial }))
+    }
+
+    fn put_back(&self, run: u32, work: Work<K, V, E>) -> ControlFlow<()> {
+        // LOCK: closed at the end of this statement.
+        let parked = self.window.lock().put_back(run, work);
+        match parked {
+            Parked::Idle => ControlFlow::Continue(()),
+            Parked::Ready => ControlFlow::Break(()),
+            Parked::Abandoned(work) => {
+                self.discard(run, work);
+                ControlFlow::Continue(())
+            }
+        }
+    }
+
+    /// Gives everybody who waits for a batch what it came to.
+    fn land(&self, run: u32, sort: impl FnOnce(&[(u64, K)]) -> Landing<V, E>) {
+        // LOCK: closed at the end of this statement.
+        let keys = self.window.lock().begin_landing(run);
+        let Some(keys) = keys else { return self.close(run) };
+        let landing = catch_unwind(AssertUnwindSafe(|| sort(&keys)));
+        let landing = landing.unwrap_or_else(|payload| Landing::All(panicked(&*payload)));
+        let landing = Arc::new(landing);
+        // LOCK: closed at the end of this statement.
+        let wake = self.window.lock().end_landing(run, &landing);
+        wake.into_iter().for_each(Waker::wake);
+    }
+
+    /// Puts the answers in the order of the keys: the first for a key counts, and a key without one has no value.
+    fn sort(&self, keys: &[(u64, K)], answers: Answers<K, V, E>) -> Landing<V, E> {
+        let answers = match answers {
+            Ok(answers) => answers,
+            Err(error) => return Landing::All(Error::from_work(error)),
+        };
+        let mut sorted: Vec<_> = keys.iter().map(|_| None).collect();
+        let mut index = HashTable::new();
+        for (turn, (key, answer)) in answers.into_iter().enumerate() {
+            // As long as the answers come in the order of the keys, no look-up is needed.
+            let is_next = index.is_empty() && keys.get(turn).is_some_and(|(_, asked)| *asked == key);
+            let place = if is_next { Some(turn) } else { self.find(&mut index, keys, &key) };
+            if let Some(slot) = place.and_then(|place| sorted.get_mut(place)).filter(|slot| slot.is_none()) {
+                *slot = Some(answer);
+            }
+        }
+        let sorted = sorted.into_iter().map(|answer| match answer {
+            Some(answer) => answer.map_err(Error::from_work),
+            None => Ok(None),
+        });
+        Landing::Each(sorted.collect())
+    }
+
+    /// The place of a key, by an index that is made when it is first needed.
+    fn find(&self, index: &mut HashTable<usize>, keys: &[(u64, K)], key: &K) -> Option<usize> {
+        if index.is_empty() {
+            for (place, (hash, _)) in keys.iter().enumerate() {
+                index.insert_unique(*hash, place, |&place| keys[place].0);
+            }
+        }
+        let hash = self.hasher.hash_one(key);
+        index.find(hash, |&place| keys[place].1 == *key).copied()
+    }
+}
+
+/// What a batch's work is woken with.
+struct Bell<K, V, E> {
+    core: Weak<Core<K, V, E>>,
+    run: u32,
+    serial: u64,
+}
+
+impl<K, V, E> Wake for Bell<K, V, E>
+where
+    K: Send + 'static,
+    V: Send + Sync + 'static,
+    E: Send + Sync + 'static,
+{
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let Some(core) = self.core.upgrade() else { return };
+        // LOCK: closed at the end of this statement.
+        let wake = core.window.lock().stir(self.run, self.serial);
+        wake.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// The error for all who wait for a batch that panicked.
+fn panicked<E>(payload: &(dyn Any + Send)) -> Error<E> {
+    let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => "a panic without a message".to_owned(),
+    };
+    let location = None;
+    Error::from_other(Other::Panicked { message, location })
+}
