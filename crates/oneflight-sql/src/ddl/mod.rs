@@ -93,9 +93,14 @@ fn look(dialect: Dialect, name: &str) -> Statement {
     let (schema, table) = crate::dialect::split(name);
     let schema = || Bind::One(Kind::Text, schema.map_or(Value::Null, Value::from));
     let statement = match dialect {
-        Dialect::Postgres => {
-            Statement::new("SELECT (to_regclass($1) IS NOT NULL)::int::int8").text(dialect.quote_table(name))
-        }
+        // Not `to_regclass`: it answers from the session's cache, which inside a transaction does not yet know of a table that
+        // another process has made while this one waited for the lock.
+        Dialect::Postgres => Statement::new(
+            "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = $1 \
+             AND n.nspname = ANY (CASE WHEN $2::text IS NULL THEN current_schemas(true)::text[] ELSE ARRAY[$2::text] END)",
+        )
+        .text(table)
+        .bind(schema()),
         Dialect::Sqlite => {
             Statement::new("SELECT count(*) FROM pragma_table_info(?1, coalesce(?2, 'main'))").text(table).bind(schema())
         }
