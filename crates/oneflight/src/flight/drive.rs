@@ -4,6 +4,7 @@
 //! V2. Who finds, after a poll, that the flight has ended without it drops the work: nobody else may (N1).
 
 use super::nest;
+use super::node::poll_work;
 use super::state::{Left, Phase, Turn};
 use super::stats::Stats;
 use super::table::{Shared, Table};
@@ -37,7 +38,7 @@ pub(crate) fn step<K, V: Clone, E, S>(
     }
     let poll = {
         let _polled = nest::enter(address(flight));
-        flight.poll_work()
+        poll_work(flight)
     };
     match poll {
         Poll::Ready(result) => finish(table, flight, result),
@@ -74,10 +75,10 @@ pub(crate) fn finish<K, V: Clone, E, S>(
     let mut state = flight.head().state.lock();
     if state.waiters() == 1 && !state.is_piloted() {
         // The only caller takes the answer with it; nobody has joined since the landing began (S3).
-        let wakers = state.land();
+        let (wakers, callers) = (state.land(), state.callers());
         drop(state);
         drop(wakers);
-        return Step::Landed(result, 1);
+        return Step::Landed(result, callers);
     }
     let unset = flight.head().answer.set(result);
     let (wakers, callers) = (state.land(), state.callers());

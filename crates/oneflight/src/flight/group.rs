@@ -4,7 +4,7 @@ use super::drive::{address, end_with, finish};
 use super::join::{At, Join};
 use super::nest;
 use super::node::{Flight, Head, Node};
-use super::panics::caught;
+use super::panics::guarded;
 use super::pilot::Pilot;
 use super::stats::Stats;
 use super::table::{Shard, Shared, Table};
@@ -17,8 +17,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs the work for a key once for all who ask while it runs.
 ///
@@ -239,15 +238,14 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
+        let now = self.options.limit().map(|(clock, _)| clock.now());
         let hash = self.table.hash(key);
         let joined = {
             let mut shard = self.table.shard(hash).lock();
             let flight = shard.flights.find(hash, |flight| flight.head().key.borrow() == key)?.clone();
-            // A flight that polls us has no answer for us.
-            let slot = match nest::depth(address(&flight)) {
-                Some(_) => None,
-                None => flight.head().state.lock().join(),
-            };
+            // A flight that polls us has no answer for us, one that is overdue has none for anybody.
+            let useless = nest::depth(address(&flight)).is_some() || overdue(now, &flight);
+            let slot = if useless { None } else { flight.head().state.lock().join() };
             shard.stats.joined += u64::from(slot.is_some());
             (flight, slot)
         };
@@ -278,6 +276,17 @@ where
 
     /// As [`forget`](Self::forget), but only if a single caller waits. True means that nobody else shares the flight, and nobody
     /// will.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::Group;
+    /// let group: Group<u32, u32, ()> = Group::new();
+    /// let _leader = group.run(&1, || async { Ok(7) });
+    /// let waiter = group.join(&1);
+    /// assert!(!group.forget_unshared(&1));
+    /// drop(waiter); // It has shared the flight, though it has left.
+    /// assert!(!group.forget_unshared(&1));
+    /// ```
     pub fn forget_unshared<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -287,7 +296,19 @@ where
     }
 
     /// Ends all flights: all who wait get an error ([`Error::is_closed`]), the work is dropped. With [`close`](Self::close) before
-    /// it, the group is shut down.
+    /// it, the group is shut down. A flight that was forgotten is out of reach: it goes on for those who wait for it.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::Group;
+    /// # let wait = futures_util::FutureExt::now_or_never;
+    /// let group: Group<u32, u32, ()> = Group::new();
+    /// let up = group.run(&1, || std::future::pending());
+    /// group.close();
+    /// group.cancel_all();
+    /// assert!(wait(up).unwrap().unwrap_err().is_closed());
+    /// assert_eq!(group.in_flight(), 0);
+    /// ```
     pub fn cancel_all(&self) {
         for shard in self.table.shards() {
             let flights: Vec<_> = shard.lock().flights.drain().collect();
@@ -327,12 +348,12 @@ where
         let mut locked = self.table.shard(hash).lock();
         let Shard { flights, closed, stats } = &mut *locked;
         let entry = flights.entry(hash, |flight| ask.is(&flight.head().key), |flight| flight.head().hash);
-        let mut overdue = false;
+        let mut late = false;
         if let Entry::Occupied(there) = &entry {
             let flight = there.get();
             let head = flight.head();
-            overdue = now.zip(head.deadline).is_some_and(|(now, deadline)| deadline <= now);
-            if head.born >= mark.0 && !overdue {
+            late = overdue(now, flight);
+            if head.born >= mark.0 && !late {
                 if let Some(depth) = nest::depth(address(flight)) {
                     let flight = flight.clone();
                     drop(locked);
@@ -351,7 +372,7 @@ where
             drop(locked);
             return self.failed(Error::from_other(Other::Closed));
         }
-        let deadline = now.zip(self.options.max_flight).map(|(now, limit)| now + limit);
+        let deadline = now.zip(self.options.max_flight).and_then(|(now, limit)| now.checked_add(limit));
         let node = Node::new(Head::new(ask.own(), hash, self.table.epoch(), deadline));
         let replaced = match entry {
             Entry::Vacant(place) => {
@@ -363,7 +384,7 @@ where
         stats.started += 1;
         drop(locked);
         if let Some(old) = replaced {
-            self.displaced(&old, overdue);
+            self.displaced(&old, late);
         }
         self.lead(node, work)
     }
@@ -377,15 +398,14 @@ where
         let made = {
             let _polled = nest::enter(Arc::as_ptr(&node).cast());
             let limit = || self.options.limit().zip(node.head().deadline).map(|((clock, _), at)| clock.sleep_until(at));
-            catch_unwind(AssertUnwindSafe(|| (work(), limit())))
+            guarded(|| (work(), limit()))
         };
         let (future, limit) = match made {
             Ok(made) => made,
             Err(panic) => {
                 let flight: Shared<K, V, E> = node;
-                let error: Error<E> = caught(&*panic);
-                finish(&self.table, &flight, Err(error.clone()));
-                return self.failed(error);
+                finish(&self.table, &flight, Err(Error::clone(&panic)));
+                return Join::new(self, At::Failed(panic), 0, true);
             }
         };
         node.put(future, limit);
@@ -396,7 +416,7 @@ where
             // It was ended from outside while it was made.
             Err(()) => flight.drop_work(),
         }
-        let join = Join::new(&self.table, &self.options.clock, At::Flying(flight.clone()), 0, true);
+        let join = Join::new(self, At::Flying(flight.clone()), 0, true);
         if let Autopilot::Detached(spawn) = &self.options.pilot {
             self.board(flight, spawn.as_ref(), true);
         }
@@ -406,16 +426,16 @@ where
     fn joined(&self, flight: Shared<K, V, E>, slot: u32) -> Join<'_, K, V, E, S> {
         match &self.options.pilot {
             Autopilot::WhenJoined(spawn) => {
-                let join = Join::new(&self.table, &self.options.clock, At::Flying(flight.clone()), slot, false);
+                let join = Join::new(self, At::Flying(flight.clone()), slot, false);
                 self.board(flight, spawn.as_ref(), false);
                 join
             }
-            _ => Join::new(&self.table, &self.options.clock, At::Flying(flight), slot, false),
+            _ => Join::new(self, At::Flying(flight), slot, false),
         }
     }
 
     fn failed(&self, error: Error<E>) -> Join<'_, K, V, E, S> {
-        Join::new(&self.table, &self.options.clock, At::Failed(error), 0, false)
+        Join::new(self, At::Failed(error), 0, false)
     }
 
     /// Puts an autopilot on board, unless there is one.
@@ -505,6 +525,10 @@ impl<K: Hash + Eq> Ask<K> for Given<K> {
     fn own(self) -> K {
         self.0
     }
+}
+
+fn overdue<K, V, E>(now: Option<Instant>, flight: &Shared<K, V, E>) -> bool {
+    now.zip(flight.head().deadline).is_some_and(|(now, deadline)| deadline <= now)
 }
 
 fn reentrant<E>(key: &impl fmt::Debug, depth: usize) -> Error<E> {

@@ -3,13 +3,13 @@
 //! J1. A join holds one slot of its flight from the call until it is ready or dropped.
 
 use super::drive::{self, Step};
-use super::table::{Shared, Table};
-use crate::clock::{Clock, Task};
+use super::group::Group;
+use super::table::Shared;
+use crate::clock::Task;
 use crate::error::{Error, Other};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -24,12 +24,11 @@ use std::time::Duration;
 /// If it is polled after it was ready.
 #[must_use = "a call does nothing until it is awaited"]
 pub struct Join<'g, K, V, E, S> {
-    table: &'g Table<K, V, E, S>,
+    group: &'g Group<K, V, E, S>,
     at: At<K, V, E>,
     slot: u32,
     shared: u32,
     led: bool,
-    clock: &'g Option<Arc<dyn Clock>>,
 }
 
 pub(crate) enum At<K, V, E> {
@@ -51,14 +50,8 @@ pub struct Outcome<V> {
 }
 
 impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
-    pub(crate) fn new(
-        table: &'g Table<K, V, E, S>,
-        clock: &'g Option<Arc<dyn Clock>>,
-        at: At<K, V, E>,
-        slot: u32,
-        led: bool,
-    ) -> Self {
-        Self { table, at, slot, shared: 0, led, clock }
+    pub(crate) fn new(group: &'g Group<K, V, E, S>, at: At<K, V, E>, slot: u32, led: bool) -> Self {
+        Self { group, at, slot, shared: 0, led }
     }
 
     /// True if this call started the flight; false if it joined.
@@ -99,8 +92,14 @@ impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
     /// # });
     /// ```
     pub fn within(self, limit: Duration) -> Within<'g, K, V, E, S> {
-        let Some(clock) = self.clock else { panic!("a time limit needs a clock: give the group one, `Builder::clock`") };
-        let sleep = clock.sleep_until(clock.now() + limit);
+        let Some(clock) = &self.group.options.clock else {
+            panic!("a time limit needs a clock: give the group one, `Builder::clock`")
+        };
+        let sleep = match clock.now().checked_add(limit) {
+            Some(deadline) => clock.sleep_until(deadline),
+            // Later than time can tell: no limit.
+            None => Box::pin(std::future::pending()),
+        };
         Within { join: Some(self), sleep }
     }
 }
@@ -111,7 +110,7 @@ impl<K, V: Clone, E, S> Future for Join<'_, K, V, E, S> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let step = match &this.at {
-            At::Flying(flight) => drive::step(this.table, flight, this.slot, context),
+            At::Flying(flight) => drive::step(&this.group.table, flight, this.slot, context),
             At::Failed(_) => match std::mem::replace(&mut this.at, At::Done) {
                 At::Failed(error) => return Poll::Ready(Err(error)),
                 At::Flying(_) | At::Done => return Poll::Pending,
@@ -137,7 +136,7 @@ impl<K, V: Clone, E, S> Future for Join<'_, K, V, E, S> {
 impl<K, V, E, S> Drop for Join<'_, K, V, E, S> {
     fn drop(&mut self) {
         if let At::Flying(flight) = std::mem::replace(&mut self.at, At::Done) {
-            drive::leave(self.table, &flight, self.slot, true);
+            drive::leave(&self.group.table, &flight, self.slot, true);
         }
     }
 }

@@ -16,20 +16,22 @@ pub(crate) struct Polled(());
 
 /// Notes that the flight at this address is being polled.
 pub(crate) fn enter(flight: *const ()) -> Polled {
-    POLLED.with(|polled| polled.borrow_mut().push(flight.addr()));
+    // A thread on its way out has no list any more: then nothing is noted, and nothing is found.
+    let _ = POLLED.try_with(|polled| polled.borrow_mut().push(flight.addr()));
     Polled(())
 }
 
 /// How many flights deep the flight at this address is being polled; none if it is not.
 pub(crate) fn depth(flight: *const ()) -> Option<usize> {
-    POLLED.with(|polled| {
+    let found = POLLED.try_with(|polled| {
         let polled = polled.borrow();
         polled.iter().rposition(|&at| at == flight.addr()).map(|at| polled.len() - at)
-    })
+    });
+    found.ok().flatten()
 }
 
 impl Drop for Polled {
     fn drop(&mut self) {
-        POLLED.with(|polled| polled.borrow_mut().pop());
+        let _ = POLLED.try_with(|polled| polled.borrow_mut().pop());
     }
 }

@@ -6,7 +6,7 @@
 //!     makes that one at a time.
 //! N2. The work is pinned: it never leaves the node, and is dropped where it lies.
 
-use super::panics::caught;
+use super::panics::{guarded, hushed};
 use super::state::{Phase, State};
 use crate::clock::Task;
 use crate::error::{Error, Other};
@@ -14,7 +14,6 @@ use crate::sync::{Arc, Mutex, OnceLock};
 use std::cell::UnsafeCell;
 use std::future::Future;
 use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::time::Instant;
@@ -23,11 +22,22 @@ use std::time::Instant;
 pub(crate) trait Flight<K, V, E>: Send + Sync {
     fn head(&self) -> &Head<K, V, E>;
 
-    /// Polls the work once. Only for the one who has put the phase to Polling (N1).
-    fn poll_work(&self) -> Poll<Result<V, Error<E>>>;
+    /// Polls the work once, with a waker made of `this`; see [`poll_work`]. Does not unwind.
+    ///
+    /// # Safety
+    /// `this` is what `Arc::as_ptr` gives for the flight, and the caller has put the phase to Polling (N1).
+    unsafe fn poll_as(&self, this: *const ()) -> Poll<Result<V, Error<E>>>;
 
     /// Drops the work. Only for the one who has put the phase to Polling, or ended the flight while nobody was polling (N1).
     fn drop_work(&self);
+}
+
+/// Polls the work of a flight once. Only for the one who has put its phase to Polling (N1).
+pub(crate) fn poll_work<K, V, E>(flight: &Arc<dyn Flight<K, V, E>>) -> Poll<Result<V, Error<E>>> {
+    // The waker counts references, so it must come from the `Arc` itself: a pointer made from `&self` may not reach the counts.
+    let this = Arc::as_ptr(flight).cast();
+    // SAFETY: `this` is of this very flight; the caller has put the phase to Polling.
+    unsafe { flight.poll_as(this) }
 }
 
 /// All of a flight but its work.
@@ -131,11 +141,10 @@ where
         &self.head
     }
 
-    fn poll_work(&self) -> Poll<Result<V, Error<E>>> {
-        let raw = RawWaker::new(std::ptr::from_ref(self).cast(), &Self::WAKER);
-        // SAFETY: a node lives in an `Arc` only (`new`), so the pointer is one that `Arc::as_ptr` gives; the vtable counts. This
-        // waker owns no count, which `ManuallyDrop` makes up for, and it does not outlive `&self`.
-        let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw) });
+    unsafe fn poll_as(&self, this: *const ()) -> Poll<Result<V, Error<E>>> {
+        // SAFETY: `this` comes from an `Arc` of this node, and the vtable counts. This waker owns no count, which `ManuallyDrop`
+        // makes up for, and it does not outlive `&self`.
+        let waker = ManuallyDrop::new(unsafe { Waker::new(this, &Self::WAKER) });
         let mut context = Context::from_waker(&waker);
         // SAFETY: the caller has put the phase to Polling (N1).
         let place = unsafe { &mut *self.work.get() };
@@ -145,20 +154,19 @@ where
         };
         // SAFETY: the work lies in the node, is never moved out of it, and is dropped in place (N2).
         let work = unsafe { Pin::new_unchecked(work) };
-        match catch_unwind(AssertUnwindSafe(|| work.poll(&mut context))) {
-            Ok(Poll::Ready(result)) => Poll::Ready(result.map_err(Error::from_work)),
-            Ok(Poll::Pending) => match &mut place.limit {
-                Some(limit) => limit.as_mut().poll(&mut context).map(|()| Err(Error::from_other(Other::Overdue))),
-                None => Poll::Pending,
-            },
-            Err(panic) => Poll::Ready(Err(caught(&*panic))),
-        }
+        let polled = guarded(|| match (work.poll(&mut context), &mut place.limit) {
+            (Poll::Ready(result), _) => Poll::Ready(result.map_err(Error::from_work)),
+            (Poll::Pending, Some(limit)) => limit.as_mut().poll(&mut context).map(|()| Err(Error::from_other(Other::Overdue))),
+            (Poll::Pending, None) => Poll::Pending,
+        });
+        polled.unwrap_or_else(|panic| Poll::Ready(Err(panic)))
     }
 
     fn drop_work(&self) {
         // SAFETY: the caller has put the phase to Polling, or has ended the flight while nobody polled (N1).
         let place = unsafe { &mut *self.work.get() };
-        // Work that panics while it is dropped has nobody left to tell; the others must not suffer for it.
-        let _ = catch_unwind(AssertUnwindSafe(|| *place = Work { future: None, limit: None }));
+        // Each on its own, so that both are dropped even if both panic.
+        hushed(|| place.future = None);
+        hushed(|| place.limit = None);
     }
 }

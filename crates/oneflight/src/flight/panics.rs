@@ -3,7 +3,7 @@
 use crate::error::{Error, Other};
 use std::any::Any;
 use std::cell::RefCell;
-use std::panic;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 thread_local! {
@@ -39,13 +39,33 @@ pub fn record_panic_locations() {
     });
 }
 
+/// Calls what is not ours: a panic in it ends here, as an error.
+pub(crate) fn guarded<T, E>(call: impl FnOnce() -> T) -> Result<T, Error<E>> {
+    panic::catch_unwind(AssertUnwindSafe(call)).map_err(caught)
+}
+
+/// Calls what is not ours and has nobody to tell when it panics: others must not suffer for it.
+pub(crate) fn hushed(call: impl FnOnce()) {
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {
+        discard(payload);
+    }
+}
+
 /// The error for a panic that was caught on this thread just now.
-pub(crate) fn caught<E>(payload: &(dyn Any + Send)) -> Error<E> {
+fn caught<E>(payload: Box<dyn Any + Send>) -> Error<E> {
     let message = payload
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a message".to_owned());
     let location = LOCATION.try_with(|location| location.borrow_mut().take()).ok().flatten();
+    discard(payload);
     Error::from_other(Other::Panicked { message, location })
+}
+
+/// Drops what a panic carried. Whatever is thrown while that is dropped is leaked: it would end like this for ever.
+fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(another) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
+    }
 }

@@ -5,6 +5,7 @@
 //! Q1. A slot belongs to one waiter from `add` until `remove`.
 //! Q2. No waker is dropped or woken in here: what leaves the queue is handed out, to be dropped or woken after the lock.
 
+use super::panics::hushed;
 use std::task::Waker;
 
 const NONE: u32 = u32::MAX;
@@ -128,13 +129,13 @@ impl Slot {
 impl Wakers {
     /// Wakes them all. Never under a lock.
     pub(crate) fn wake(self) {
-        if let Some(waker) = self.first {
-            waker.wake();
-        }
-        for waker in self.rest.into_iter().filter_map(Slot::waker) {
-            waker.wake();
-        }
+        wake_all(self.first.into_iter().chain(self.rest.into_iter().filter_map(Slot::waker)));
     }
+}
+
+/// Wakes them all, also when one of them panics. Never under a lock.
+pub(crate) fn wake_all(wakers: impl Iterator<Item = Waker>) {
+    wakers.for_each(|waker| hushed(|| waker.wake()));
 }
 
 #[cfg(test)]

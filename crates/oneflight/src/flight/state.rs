@@ -11,7 +11,7 @@
 //!     begins.
 //! S3. Landed and Abandoned are final. Nobody joins from Landing on, and nobody but the one who is landing ends the flight.
 
-use super::queue::{Queue, Wakers};
+use super::queue::{Queue, Wakers, wake_all};
 use std::task::Waker;
 
 const NOBODY: u32 = u32::MAX;
@@ -246,6 +246,6 @@ impl State {
 impl Call {
     /// Wakes them. Never under a lock.
     pub(crate) fn wake(self) {
-        self.first.into_iter().chain(self.second).chain(self.more).for_each(Waker::wake);
+        wake_all(self.first.into_iter().chain(self.second).chain(self.more));
     }
 }

@@ -3,6 +3,7 @@
 //! G1. A flight is in the table from before anybody waits for it until before anybody sees its answer.
 //! G2. A flight is taken out by identity, never by key: its end does not remove a newer one.
 //! G3. Locks nest in one order, shard then flight; nothing is woken and nothing of the user's is dropped under either.
+//!     Of a key, `Borrow`, `Eq` and `ToOwned` are used under the shard's.
 
 use super::node::Flight;
 use super::stats::Stats;
@@ -58,13 +59,14 @@ impl<K, V, E, S> Table<K, V, E, S> {
 
     /// The epoch that flights are born in now.
     pub(crate) fn epoch(&self) -> u64 {
-        // ORDERING: Relaxed; what happened before a call of `next_epoch` is ordered by the caller's own means, and by coherence a
-        // flight that begins after it reads the new number.
-        self.epoch.load(Ordering::Relaxed)
+        // ORDERING: Acquire pairs with the Release in `next_epoch`: the work of a flight with this number sees all that was done
+        // before the mark.
+        self.epoch.load(Ordering::Acquire)
     }
 
     pub(crate) fn next_epoch(&self) -> u64 {
-        self.epoch.fetch_add(1, Ordering::Relaxed) + 1
+        // ORDERING: Release, see `epoch`; nothing is read through it.
+        self.epoch.fetch_add(1, Ordering::Release) + 1
     }
 
     /// Counts the end of a flight and takes it out of the table, if it is still there (G2).

@@ -1,0 +1,2 @@
+//! The tests of the core, in one binary.
+
