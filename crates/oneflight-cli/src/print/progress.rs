@@ -220,7 +220,7 @@ fn style(sized: bool, width: usize) -> ProgressStyle {
 
 /// How long it will take, once that can be told.
 fn left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
-    if state.pos() > 0 && !state.is_finished() {
+    if state.pos() > 0 && state.len().is_some_and(|all| state.pos() < all) {
         // A line of progress that cannot be written is none that anybody misses.
         let _ = write!(out, "  {} left", super::seconds(state.eta().as_secs_f64()));
     }

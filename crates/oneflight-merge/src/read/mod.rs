@@ -26,4 +26,5 @@ mod text;
 pub use error::ReadError;
 pub use input::{Chunks, Input, Limits, open, open_with_stdin};
 pub use json::MAX_SCOPE_MEMBER;
+pub use paths::files;
 pub use text::MAX_ROW;

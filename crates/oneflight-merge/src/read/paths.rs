@@ -8,6 +8,7 @@
 //! G3. As in a shell, `*`, `?` and `**` do not see names that begin with a dot, and `**` does not follow links to folders.
 
 use super::error::{Kind, ReadError};
+use crate::plan::Source;
 use std::path::{Path, PathBuf};
 
 /// A file that a pattern matched.
@@ -19,6 +20,15 @@ pub(super) struct Found {
     pub(super) name: String,
     /// What the placeholders stood for.
     pub(super) captures: Vec<(String, String)>,
+}
+
+/// The files that a feed or a lookup reads, found but not opened.
+///
+/// # Errors
+/// If there is none, the pattern is wrong, or a folder cannot be listed.
+pub fn files(source: &Source, folder: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    let found = expand(&source.path, folder, &source.at)?;
+    Ok(found.into_iter().map(|found| found.path).collect())
 }
 
 /// The files that match `pattern`, relative to `folder`; at least one. `at` says where the pattern stands.

@@ -87,7 +87,7 @@ fn rejects(
     opened.begin().map_err(cannot)
 }
 
-/// The files that will be read. One that cannot be opened is left out here: the merge itself will say so, and better.
+/// The files that will be read. What cannot be found is left out here: the merge itself will say so, and better.
 fn inputs(plan: &Plan, data: &Path) -> Vec<PathBuf> {
     let lookups = plan.lookups.iter().map(|lookup| &lookup.source);
     let sources = plan
@@ -96,8 +96,8 @@ fn inputs(plan: &Plan, data: &Path) -> Vec<PathBuf> {
         .map(|feed| &feed.source)
         .chain(lookups)
         .filter(|source| source.path != "-");
-    let inputs = sources
-        .filter_map(|source| read::open(source, data).ok())
-        .flatten();
-    inputs.map(|input| data.join(&input.file.name)).collect()
+    sources
+        .filter_map(|source| read::files(source, data).ok())
+        .flatten()
+        .collect()
 }
