@@ -93,7 +93,12 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
     /// The hasher. The usual one is fast and seeded at random, but not made to withstand keys chosen by an attacker with access to
     /// timings; `std::hash::RandomState` is.
     pub fn hasher<T: BuildHasher>(self, hasher: T) -> Builder<K, V, E, T> {
-        Builder { options: self.options, hasher, shards: self.shards, group: PhantomData }
+        Builder {
+            options: self.options,
+            hasher,
+            shards: self.shards,
+            group: PhantomData,
+        }
     }
 
     /// Makes the group.

@@ -43,7 +43,11 @@ pub(crate) fn step<K, V: Clone, E, S>(
     match poll {
         Poll::Ready(result) => finish(table, flight, result),
         Poll::Pending => {
-            let pending = flight.head().state.lock().pending(Some((slot, context.waker())));
+            let pending = flight
+                .head()
+                .state
+                .lock()
+                .pending(Some((slot, context.waker())));
             match pending {
                 Ok((call, _old)) => {
                     call.wake();
@@ -108,7 +112,12 @@ pub(crate) fn end_with<K, V, E>(flight: &Shared<K, V, E>, error: Error<E>) -> bo
 }
 
 /// A waiter leaves. `counts`: it is a caller, or an autopilot that keeps the flight up.
-pub(crate) fn leave<K, V, E, S>(table: &Table<K, V, E, S>, flight: &Shared<K, V, E>, slot: u32, counts: bool) {
+pub(crate) fn leave<K, V, E, S>(
+    table: &Table<K, V, E, S>,
+    flight: &Shared<K, V, E>,
+    slot: u32,
+    counts: bool,
+) {
     let (left, _old) = flight.head().state.lock().leave(slot, counts);
     match left {
         Left::Over => {}
@@ -148,6 +157,8 @@ fn ended<K, V: Clone, E>(flight: &Shared<K, V, E>) -> Step<V, E> {
 fn answer<K, V: Clone, E>(flight: &Shared<K, V, E>) -> Result<V, Error<E>> {
     match flight.head().answer.get() {
         Some(answer) => answer.clone(),
-        None => Err(Error::from_other(Other::Lost { why: "the answer of a flight is gone" })),
+        None => Err(Error::from_other(Other::Lost {
+            why: "the answer of a flight is gone",
+        })),
     }
 }

@@ -68,7 +68,11 @@ pub struct Mark(u64);
 impl<K, V, E> Group<K, V, E> {
     /// A group with the usual options: no clock, no tasks, any waiter drives.
     pub fn new() -> Self {
-        Self::from_parts(foldhash::fast::RandomState::default(), 0, Options::default())
+        Self::from_parts(
+            foldhash::fast::RandomState::default(),
+            0,
+            Options::default(),
+        )
     }
 }
 
@@ -84,13 +88,23 @@ impl<K, V, E, S> Group<K, V, E, S> {
         S: BuildHasher,
     {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let shards = if shards == 0 { (4 * cores()).clamp(4, 64) } else { shards };
-        Self { table: Arc::new(Table::new(hasher, shards)), options: Arc::new(options) }
+        let shards = if shards == 0 {
+            (4 * cores()).clamp(4, 64)
+        } else {
+            shards
+        };
+        Self {
+            table: Arc::new(Table::new(hasher, shards)),
+            options: Arc::new(options),
+        }
     }
 
     /// How many flights are up.
     pub fn in_flight(&self) -> usize {
-        self.table.shards().map(|shard| shard.lock().flights.len()).sum()
+        self.table
+            .shards()
+            .map(|shard| shard.lock().flights.len())
+            .sum()
     }
 
     /// What the group has done so far.
@@ -242,10 +256,17 @@ where
         let hash = self.table.hash(key);
         let joined = {
             let mut shard = self.table.shard(hash).lock();
-            let flight = shard.flights.find(hash, |flight| flight.head().key.borrow() == key)?.clone();
+            let flight = shard
+                .flights
+                .find(hash, |flight| flight.head().key.borrow() == key)?
+                .clone();
             // A flight that polls us has no answer for us, one that is overdue has none for anybody.
             let useless = nest::depth(address(&flight)).is_some() || overdue(now, &flight);
-            let slot = if useless { None } else { flight.head().state.lock().join() };
+            let slot = if useless {
+                None
+            } else {
+                flight.head().state.lock().join()
+            };
             shard.stats.joined += u64::from(slot.is_some());
             (flight, slot)
         };
@@ -328,8 +349,13 @@ where
         let hash = self.table.hash(key);
         let forgotten = {
             let mut shard = self.table.shard(hash).lock();
-            let found = shard.flights.find_entry(hash, |flight| flight.head().key.borrow() == key).ok();
-            let taken = found.filter(|entry| which(entry.get())).map(|entry| entry.remove().0);
+            let found = shard
+                .flights
+                .find_entry(hash, |flight| flight.head().key.borrow() == key)
+                .ok();
+            let taken = found
+                .filter(|entry| which(entry.get()))
+                .map(|entry| entry.remove().0);
             shard.stats.forgotten += u64::from(taken.is_some());
             taken
         };
@@ -346,8 +372,16 @@ where
         let now = self.options.limit().map(|(clock, _)| clock.now());
         let hash = ask.hash(&self.table);
         let mut locked = self.table.shard(hash).lock();
-        let Shard { flights, closed, stats } = &mut *locked;
-        let entry = flights.entry(hash, |flight| ask.is(&flight.head().key), |flight| flight.head().hash);
+        let Shard {
+            flights,
+            closed,
+            stats,
+        } = &mut *locked;
+        let entry = flights.entry(
+            hash,
+            |flight| ask.is(&flight.head().key),
+            |flight| flight.head().hash,
+        );
         let mut late = false;
         if let Entry::Occupied(there) = &entry {
             let flight = there.get();
@@ -372,7 +406,9 @@ where
             drop(locked);
             return self.failed(Error::from_other(Other::Closed));
         }
-        let deadline = now.zip(self.options.max_flight).and_then(|(now, limit)| now.checked_add(limit));
+        let deadline = now
+            .zip(self.options.max_flight)
+            .and_then(|(now, limit)| now.checked_add(limit));
         let node = Node::new(Head::new(ask.own(), hash, self.table.epoch(), deadline));
         let replaced = match entry {
             Entry::Vacant(place) => {
@@ -397,7 +433,12 @@ where
     {
         let made = {
             let _polled = nest::enter(Arc::as_ptr(&node).cast());
-            let limit = || self.options.limit().zip(node.head().deadline).map(|((clock, _), at)| clock.sleep_until(at));
+            let limit = || {
+                self.options
+                    .limit()
+                    .zip(node.head().deadline)
+                    .map(|((clock, _), at)| clock.sleep_until(at))
+            };
             guarded(|| (work(), limit()))
         };
         let (future, limit) = match made {
@@ -443,7 +484,12 @@ where
         let slot = flight.head().state.lock().board(counts);
         if let Some(slot) = slot {
             let table = self.table.clone();
-            spawn.spawn(Box::pin(Pilot { table, flight: Some(flight), slot, counts }));
+            spawn.spawn(Box::pin(Pilot {
+                table,
+                flight: Some(flight),
+                slot,
+                counts,
+            }));
         }
     }
 
@@ -472,13 +518,18 @@ impl Options {
 
 impl<K, V, E, S> Clone for Group<K, V, E, S> {
     fn clone(&self) -> Self {
-        Self { table: Arc::clone(&self.table), options: Arc::clone(&self.options) }
+        Self {
+            table: Arc::clone(&self.table),
+            options: Arc::clone(&self.options),
+        }
     }
 }
 
 impl<K, V, E, S> fmt::Debug for Group<K, V, E, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Group").field("in_flight", &self.in_flight()).finish_non_exhaustive()
+        f.debug_struct("Group")
+            .field("in_flight", &self.in_flight())
+            .finish_non_exhaustive()
     }
 }
 
@@ -528,7 +579,8 @@ impl<K: Hash + Eq> Ask<K> for Given<K> {
 }
 
 fn overdue<K, V, E>(now: Option<Instant>, flight: &Shared<K, V, E>) -> bool {
-    now.zip(flight.head().deadline).is_some_and(|(now, deadline)| deadline <= now)
+    now.zip(flight.head().deadline)
+        .is_some_and(|(now, deadline)| deadline <= now)
 }
 
 fn reentrant<E>(key: &impl fmt::Debug, depth: usize) -> Error<E> {

@@ -51,7 +51,13 @@ pub struct Outcome<V> {
 
 impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
     pub(crate) fn new(group: &'g Group<K, V, E, S>, at: At<K, V, E>, slot: u32, led: bool) -> Self {
-        Self { group, at, slot, shared: 0, led }
+        Self {
+            group,
+            at,
+            slot,
+            shared: 0,
+            led,
+        }
     }
 
     /// True if this call started the flight; false if it joined.
@@ -100,7 +106,10 @@ impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
             // Later than time can tell: no limit.
             None => Box::pin(std::future::pending()),
         };
-        Within { join: Some(self), sleep }
+        Within {
+            join: Some(self),
+            sleep,
+        }
     }
 }
 
@@ -147,7 +156,10 @@ impl<K: fmt::Debug, V, E, S> fmt::Debug for Join<'_, K, V, E, S> {
             At::Flying(flight) => Some(&flight.head().key),
             At::Failed(_) | At::Done => None,
         };
-        f.debug_struct("Join").field("key", &key).field("led", &self.led).finish_non_exhaustive()
+        f.debug_struct("Join")
+            .field("key", &key)
+            .field("led", &self.led)
+            .finish_non_exhaustive()
     }
 }
 
@@ -160,9 +172,11 @@ impl<K, V: Clone, E, S> Future for WithOutcome<'_, K, V, E, S> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let join = &mut self.0;
-        Pin::new(&mut *join)
-            .poll(context)
-            .map_ok(|value| Outcome { value, led: join.led, shared: join.shared })
+        Pin::new(&mut *join).poll(context).map_ok(|value| Outcome {
+            value,
+            led: join.led,
+            shared: join.shared,
+        })
     }
 }
 
@@ -184,7 +198,9 @@ impl<K, V: Clone, E, S> Future for Within<'_, K, V, E, S> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let Some(join) = &mut this.join else { panic!("a call was polled after it was ready") };
+        let Some(join) = &mut this.join else {
+            panic!("a call was polled after it was ready")
+        };
         // An answer that is there is never refused for being late.
         if let Poll::Ready(answer) = Pin::new(join).poll(context) {
             return Poll::Ready(answer);
@@ -198,6 +214,8 @@ impl<K, V: Clone, E, S> Future for Within<'_, K, V, E, S> {
 
 impl<K: fmt::Debug, V, E, S> fmt::Debug for Within<'_, K, V, E, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Within").field("join", &self.join).finish_non_exhaustive()
+        f.debug_struct("Within")
+            .field("join", &self.join)
+            .finish_non_exhaustive()
     }
 }

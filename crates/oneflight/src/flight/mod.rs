@@ -12,9 +12,12 @@ mod drive;
 mod group;
 mod join;
 mod nest;
-#[expect(unsafe_code, reason = "pins the work in the flight's one allocation, and makes that allocation the work's waker")]
+#[expect(
+    unsafe_code,
+    reason = "pins the work in the flight's one allocation, and makes that allocation the work's waker"
+)]
 mod node;
-mod panics;
+pub(crate) mod panics;
 mod pilot;
 mod queue;
 mod state;

@@ -25,7 +25,10 @@ pub(crate) fn enter(flight: *const ()) -> Polled {
 pub(crate) fn depth(flight: *const ()) -> Option<usize> {
     let found = POLLED.try_with(|polled| {
         let polled = polled.borrow();
-        polled.iter().rposition(|&at| at == flight.addr()).map(|at| polled.len() - at)
+        polled
+            .iter()
+            .rposition(|&at| at == flight.addr())
+            .map(|at| polled.len() - at)
     });
     found.ok().flatten()
 }

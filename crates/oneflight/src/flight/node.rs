@@ -56,7 +56,14 @@ pub(crate) struct Head<K, V, E> {
 
 impl<K, V, E> Head<K, V, E> {
     pub(crate) fn new(key: K, hash: u64, born: u64, deadline: Option<Instant>) -> Self {
-        Self { key, hash, born, deadline, state: Mutex::new(State::making()), answer: OnceLock::new() }
+        Self {
+            key,
+            hash,
+            born,
+            deadline,
+            state: Mutex::new(State::making()),
+            answer: OnceLock::new(),
+        }
     }
 }
 
@@ -79,16 +86,29 @@ unsafe impl<K: Send + Sync, V: Send + Sync, E: Send + Sync, F: Send> Sync for No
 
 impl<K, V, E, F> Node<K, V, E, F> {
     pub(crate) fn new(head: Head<K, V, E>) -> Arc<Self> {
-        Arc::new(Self { head, work: UnsafeCell::new(Work { future: None, limit: None }) })
+        Arc::new(Self {
+            head,
+            work: UnsafeCell::new(Work {
+                future: None,
+                limit: None,
+            }),
+        })
     }
 
     /// Puts the work in its place. Only for the leader, while the phase is Polling from the start.
     pub(crate) fn put(&self, future: F, limit: Option<Task>) {
-        debug_assert_ne!(self.head.state.lock().phase(), Phase::Idle, "N1: put by somebody who is not the leader");
+        debug_assert_ne!(
+            self.head.state.lock().phase(),
+            Phase::Idle,
+            "N1: put by somebody who is not the leader"
+        );
         // SAFETY: the flight was made in phase Polling by the caller, who alone may touch the work until it is Idle (N1).
         let place = unsafe { &mut *self.work.get() };
         debug_assert!(place.future.is_none(), "N2: the work is put once");
-        *place = Work { future: Some(future), limit };
+        *place = Work {
+            future: Some(future),
+            limit,
+        };
     }
 }
 
@@ -99,7 +119,12 @@ where
     E: Send + Sync + 'static,
     F: Future<Output = Result<V, E>> + Send + 'static,
 {
-    const WAKER: RawWakerVTable = RawWakerVTable::new(Self::clone_waker, Self::wake, Self::wake_by_ref, Self::drop_waker);
+    const WAKER: RawWakerVTable = RawWakerVTable::new(
+        Self::clone_waker,
+        Self::wake,
+        Self::wake_by_ref,
+        Self::drop_waker,
+    );
 
     unsafe fn clone_waker(data: *const ()) -> RawWaker {
         // SAFETY: `data` is what `Arc::as_ptr` gave for a node that the waker keeps alive, or `poll_work` does.
@@ -156,7 +181,10 @@ where
         let work = unsafe { Pin::new_unchecked(work) };
         let polled = guarded(|| match (work.poll(&mut context), &mut place.limit) {
             (Poll::Ready(result), _) => Poll::Ready(result.map_err(Error::from_work)),
-            (Poll::Pending, Some(limit)) => limit.as_mut().poll(&mut context).map(|()| Err(Error::from_other(Other::Overdue))),
+            (Poll::Pending, Some(limit)) => limit
+                .as_mut()
+                .poll(&mut context)
+                .map(|()| Err(Error::from_other(Other::Overdue))),
             (Poll::Pending, None) => Poll::Pending,
         });
         polled.unwrap_or_else(|panic| Poll::Ready(Err(panic)))

@@ -41,7 +41,11 @@ pub fn record_panic_locations() {
 
 /// Calls what is not ours: a panic in it ends here, as an error.
 pub(crate) fn guarded<T, E>(call: impl FnOnce() -> T) -> Result<T, Error<E>> {
-    panic::catch_unwind(AssertUnwindSafe(call)).map_err(caught)
+    panic::catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
+        let error = caught(&*payload);
+        discard(payload);
+        error
+    })
 }
 
 /// Calls what is not ours and has nobody to tell when it panics: others must not suffer for it.
@@ -52,14 +56,16 @@ pub(crate) fn hushed(call: impl FnOnce()) {
 }
 
 /// The error for a panic that was caught on this thread just now.
-fn caught<E>(payload: Box<dyn Any + Send>) -> Error<E> {
+pub(crate) fn caught<E>(payload: &(dyn Any + Send)) -> Error<E> {
     let message = payload
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a message".to_owned());
-    let location = LOCATION.try_with(|location| location.borrow_mut().take()).ok().flatten();
-    discard(payload);
+    let location = LOCATION
+        .try_with(|location| location.borrow_mut().take())
+        .ok()
+        .flatten();
     Error::from_other(Other::Panicked { message, location })
 }
 

@@ -22,7 +22,9 @@ impl<K, V: Clone, E, S> Future for Pilot<K, V, E, S> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Some(flight) = &self.flight else { return Poll::Ready(()) };
+        let Some(flight) = &self.flight else {
+            return Poll::Ready(());
+        };
         match drive::step(&self.table, flight, self.slot, context) {
             Step::Pending => Poll::Pending,
             Step::Landed(..) | Step::Abandoned => {

@@ -33,8 +33,8 @@ pub(crate) struct State {
     phase: Phase,
     /// The work has been woken (or never polled) and nobody has answered yet.
     woken: bool,
-    /// A task of its own polls the work.
-    piloted: bool,
+    /// The waiter that is a task of the flight's own: woken every time, since it alone is sure to be polled.
+    pilot: u32,
     /// The waiter that polled last.
     driver: u32,
     /// How many others are woken with the driver; doubled whenever a wake went unanswered.
@@ -84,7 +84,7 @@ impl State {
         Self {
             phase: Phase::Polling,
             woken: true,
-            piloted: false,
+            pilot: NOBODY,
             driver: NOBODY,
             backups: 1,
             waiters: 1,
@@ -99,11 +99,14 @@ impl State {
 
     /// True if its end is settled (S3).
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Landing | Phase::Landed | Phase::Abandoned)
+        matches!(
+            self.phase,
+            Phase::Landing | Phase::Landed | Phase::Abandoned
+        )
     }
 
     pub(crate) fn is_piloted(&self) -> bool {
-        self.piloted
+        self.pilot != NOBODY
     }
 
     pub(crate) fn callers(&self) -> u32 {
@@ -126,11 +129,12 @@ impl State {
 
     /// A slot for the autopilot, unless there is one already. `counts`: it keeps the flight up by itself.
     pub(crate) fn board(&mut self, counts: bool) -> Option<u32> {
-        if self.is_over() || std::mem::replace(&mut self.piloted, true) {
+        if self.is_over() || self.is_piloted() {
             return None;
         }
         self.waiters += u32::from(counts);
-        Some(self.queue.add())
+        self.pilot = self.queue.add();
+        Some(self.pilot)
     }
 
     /// A waiter was polled.
@@ -145,12 +149,17 @@ impl State {
                 self.backups = 1;
                 Turn::Drive
             }
-            Phase::Idle | Phase::Polling | Phase::Landing => Turn::Wait(self.queue.set(slot, waker)),
+            Phase::Idle | Phase::Polling | Phase::Landing => {
+                Turn::Wait(self.queue.set(slot, waker))
+            }
         }
     }
 
     /// The work is made, or was polled and is pending. False if the flight is over meanwhile: then the work is to be dropped.
-    pub(crate) fn pending(&mut self, by: Option<(u32, &Waker)>) -> Result<(Call, Option<Waker>), ()> {
+    pub(crate) fn pending(
+        &mut self,
+        by: Option<(u32, &Waker)>,
+    ) -> Result<(Call, Option<Waker>), ()> {
         if self.is_over() {
             return Err(());
         }
@@ -158,7 +167,11 @@ impl State {
         self.phase = Phase::Idle;
         let old = by.and_then(|(slot, waker)| self.queue.set(slot, waker));
         // The work was woken while it was polled, or joiners came while it was made.
-        let call = if self.woken { self.call() } else { Call::default() };
+        let call = if self.woken {
+            self.call()
+        } else {
+            Call::default()
+        };
         Ok((call, old))
     }
 
@@ -191,7 +204,10 @@ impl State {
 
     /// Publishes the end; hands out who is to be woken.
     pub(crate) fn land(&mut self) -> Wakers {
-        debug_assert!(!matches!(self.phase, Phase::Landed | Phase::Abandoned), "S3");
+        debug_assert!(
+            !matches!(self.phase, Phase::Landed | Phase::Abandoned),
+            "S3"
+        );
         self.phase = Phase::Landed;
         self.queue.take()
     }
@@ -206,11 +222,20 @@ impl State {
         if self.waiters == 0 {
             let polling = self.phase == Phase::Polling;
             self.phase = Phase::Abandoned;
-            return (Left::Last { polling, wakers: self.queue.take() }, old);
+            return (
+                Left::Last {
+                    polling,
+                    wakers: self.queue.take(),
+                },
+                old,
+            );
         }
         let mut next = None;
         if self.driver == slot {
             self.driver = NOBODY;
+        }
+        if self.pilot == slot {
+            self.pilot = NOBODY;
         }
         if self.phase == Phase::Idle && self.woken {
             // The one who left may be the one who was woken: pass the wake on (S2).
@@ -222,17 +247,23 @@ impl State {
         (Left::Goes(next), old)
     }
 
-    /// The driver, and as many others as a wake needs; if the driver has left, the first of the others takes its place.
+    /// The driver, and as many others as a wake needs, the pilot first; if the driver has left, one of the others takes its place.
     fn call(&mut self) -> Call {
-        let mut call = Call { first: self.queue.waker(self.driver), ..Call::default() };
+        let mut call = Call {
+            first: self.queue.waker(self.driver),
+            ..Call::default()
+        };
         if call.first.is_none()
             && let Some((at, waker)) = self.queue.next(NOBODY)
         {
             self.driver = at;
             call.first = Some(waker);
         }
-        let others = self.waiters.saturating_sub(1) + u32::from(self.piloted);
-        for _ in 0..self.backups.min(others) {
+        if self.pilot != self.driver {
+            call.second = self.queue.waker(self.pilot);
+        }
+        let others = self.waiters.saturating_sub(1) + u32::from(self.is_piloted());
+        for _ in u32::from(call.second.is_some())..self.backups.min(others) {
             match self.queue.next(self.driver) {
                 Some((_, waker)) if call.second.is_none() => call.second = Some(waker),
                 Some((_, waker)) => call.more.push(waker),

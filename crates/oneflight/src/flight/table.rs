@@ -36,9 +36,19 @@ struct Padded<T>(T);
 
 impl<K, V, E, S: BuildHasher> Table<K, V, E, S> {
     pub(crate) fn new(hasher: S, shards: usize) -> Self {
-        let shard = || Padded(Mutex::new(Shard { flights: HashTable::new(), closed: false, stats: Stats::default() }));
+        let shard = || {
+            Padded(Mutex::new(Shard {
+                flights: HashTable::new(),
+                closed: false,
+                stats: Stats::default(),
+            }))
+        };
         let shards = (0..shards.next_power_of_two()).map(|_| shard()).collect();
-        Self { hasher, shards, epoch: AtomicU64::new(0) }
+        Self {
+            hasher,
+            shards,
+            epoch: AtomicU64::new(0),
+        }
     }
 
     pub(crate) fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
@@ -75,7 +85,11 @@ impl<K, V, E, S> Table<K, V, E, S> {
             let mut shard = self.shard(flight.head().hash).lock();
             count(&mut shard.stats);
             let same = |other: &Shared<K, V, E>| Arc::ptr_eq(other, flight);
-            shard.flights.find_entry(flight.head().hash, same).ok().map(|entry| entry.remove().0)
+            shard
+                .flights
+                .find_entry(flight.head().hash, same)
+                .ok()
+                .map(|entry| entry.remove().0)
         };
         drop(taken);
     }

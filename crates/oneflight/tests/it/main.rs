@@ -1,2 +1,5 @@
 //! The tests of the core, in one binary.
 
+mod batch;
+mod flight;
+mod script;
