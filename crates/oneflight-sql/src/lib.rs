@@ -1,4 +1,4 @@
-//! oneflight-sql
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod catalog;
@@ -18,7 +18,7 @@ pub use dialect::Dialect;
 pub use error::Error;
 pub use fold::{Fold, ParseFoldError};
 pub use record::{Effect, External, Outcome, Record};
-pub use resolve::{Draft, Entity, EntityBuilder, Options, Pending, Stats};
+pub use resolve::{Draft, Entity, EntityBuilder, Options, Pending, Resolver, Stats};
 pub use schema::{Attribute, Column, Crosswalk, Policy, Reference, SameSource, Table};
 pub use store::Store;
 pub use value::{Kind, Value};

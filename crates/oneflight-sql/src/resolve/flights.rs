@@ -42,7 +42,7 @@ impl Landed {
         let says_the_same = wanted.detail() == self.detail;
         match &self.result {
             Ok(_) => says_the_same || wanted.detail() == 0,
-            Err(error) => says_the_same || error.is_retryable(),
+            Err(error) => says_the_same || !(error.is_refused() || error.is_usage()),
         }
     }
 
@@ -80,7 +80,6 @@ impl Landed {
 pub(crate) struct Flights {
     merges: Loader<Wanted, Arc<Landed>, Error>,
     finds: Loader<Wanted, Value, Error>,
-    counters: Arc<Counters>,
 }
 
 impl Flights {
@@ -93,7 +92,7 @@ impl Flights {
         let crew = Crew {
             store,
             memory,
-            counters: Arc::clone(&counters),
+            counters,
         };
         let finders = crew.clone();
         let merges = Loader::builder()
@@ -104,11 +103,7 @@ impl Flights {
             .max_batch(options.max_batch)
             .max_in_flight(options.batches_in_flight)
             .build(move |wanted| finders.clone().find(wanted));
-        Self {
-            merges,
-            finds,
-            counters,
-        }
+        Self { merges, finds }
     }
 
     /// Queues what is wanted, now, and says what it came to.
@@ -116,7 +111,6 @@ impl Flights {
         &self,
         wanted: Vec<Wanted>,
     ) -> impl Future<Output = Vec<Result<Arc<Landed>, Error>>> + Send + use<> {
-        self.counters.waited.add(wanted.len() as u64);
         let landing = self.merges.load_many(wanted);
         async move {
             landing
@@ -132,7 +126,6 @@ impl Flights {
         &self,
         wanted: Vec<Wanted>,
     ) -> impl Future<Output = Vec<Result<Option<Value>, Error>>> + Send + use<> {
-        self.counters.waited.add(wanted.len() as u64);
         let landing = self.finds.load_many(wanted);
         async move {
             landing
@@ -141,6 +134,12 @@ impl Flights {
                 .map(|found| found.map_err(of_flight))
                 .collect()
         }
+    }
+
+    /// How many records were sent, and how many joined one that was on its way.
+    pub(crate) fn led_and_joined(&self) -> (u64, u64) {
+        let (merges, finds) = (self.merges.stats(), self.finds.stats());
+        (merges.sent + finds.sent, merges.joined + finds.joined)
     }
 
     /// Lets the next call for this record start a flight of its own.
@@ -164,7 +163,6 @@ struct Crew {
 impl Crew {
     /// Finds or creates what is wanted, remembers it (L2), and says what became of each.
     async fn merge(self, wanted: Vec<Wanted>) -> Batch<Arc<Landed>> {
-        self.counters.led.add(wanted.len() as u64);
         self.counters.batches.add(1);
         let watch = self.memory.begin();
         let records = wanted
@@ -199,7 +197,6 @@ impl Crew {
 
     /// Looks up what is wanted. What is found is remembered, unless more is known of it already.
     async fn find(self, wanted: Vec<Wanted>) -> Batch<Value> {
-        self.counters.led.add(wanted.len() as u64);
         self.counters.batches.add(1);
         let watch = self.memory.begin();
         let records: Vec<Record> = wanted

@@ -2,17 +2,17 @@
 
 mod draft;
 mod entity;
-// mod flights;
+mod flights;
 mod identity;
 mod memory;
 mod options;
 mod pending;
-// mod resolver;
+mod resolver;
 mod stats;
 
 pub use draft::Draft;
 pub use entity::{Entity, EntityBuilder};
 pub use options::Options;
 pub use pending::Pending;
-// pub use resolver::Resolver;
+pub use resolver::Resolver;
 pub use stats::Stats;

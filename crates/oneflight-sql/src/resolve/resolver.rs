@@ -234,7 +234,8 @@ impl Resolver {
 
     /// What has been done so far, in numbers.
     pub fn stats(&self) -> Stats {
-        self.0.counters.read(self.0.memory.len())
+        let flights = self.0.flights.led_and_joined();
+        self.0.counters.read(flights, self.0.memory.len())
     }
 
     /// The table, and how its keys are folded.

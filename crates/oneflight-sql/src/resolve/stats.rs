@@ -36,8 +36,6 @@ pub struct Stats {
 pub(crate) struct Counters {
     pub(crate) asked: Counter,
     pub(crate) hits: Counter,
-    pub(crate) waited: Counter,
-    pub(crate) led: Counter,
     pub(crate) batches: Counter,
     created: Counter,
     completed: Counter,
@@ -58,13 +56,12 @@ impl Counters {
         }
     }
 
-    pub(crate) fn read(&self, remembered: usize) -> Stats {
-        let led = self.led.get();
+    pub(crate) fn read(&self, (led, joined): (u64, u64), remembered: usize) -> Stats {
         Stats {
             asked: self.asked.get(),
             hits: self.hits.get(),
             led,
-            joined: self.waited.get().saturating_sub(led),
+            joined,
             batches: self.batches.get(),
             created: self.created.get(),
             completed: self.completed.get(),

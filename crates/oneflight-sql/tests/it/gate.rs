@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::Semaphore;
 
 #[derive(Debug)]
-pub struct Gate {
+pub(crate) struct Gate {
     behind: Arc<dyn Driver>,
     tickets: Semaphore,
     to_fail: AtomicU32,
@@ -17,7 +17,7 @@ pub struct Gate {
 
 impl Gate {
     /// A gate that is open.
-    pub fn before(behind: Arc<dyn Driver>) -> Arc<Self> {
+    pub(crate) fn before(behind: Arc<dyn Driver>) -> Arc<Self> {
         Arc::new(Self {
             behind,
             tickets: Semaphore::new(Semaphore::MAX_PERMITS),
@@ -27,23 +27,23 @@ impl Gate {
     }
 
     /// Closes the gate: pipelines wait until it is opened.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.tickets.forget_permits(usize::MAX);
     }
 
     /// Opens it for good.
-    pub fn open(&self) {
+    pub(crate) fn open(&self) {
         self.tickets
             .add_permits(Semaphore::MAX_PERMITS - self.tickets.available_permits());
     }
 
     /// Fails the next pipelines in a way that is not tried again.
-    pub fn fail_next(&self, pipelines: u32) {
+    pub(crate) fn fail_next(&self, pipelines: u32) {
         self.to_fail.store(pipelines, Ordering::SeqCst);
     }
 
     /// How many pipelines have come to the gate.
-    pub fn arrived(&self) -> u32 {
+    pub(crate) fn arrived(&self) -> u32 {
         self.arrived.load(Ordering::SeqCst)
     }
 }

@@ -2,7 +2,9 @@
 
 mod contract;
 mod drivers;
+mod gate;
 mod place;
 mod races;
+mod resolver;
 
 mod tables;

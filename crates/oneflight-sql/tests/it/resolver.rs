@@ -7,7 +7,10 @@ use oneflight_sql::{
     Table, ddl,
 };
 use std::collections::HashSet;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use testkit::Database;
 
 /// Writes each test once for every database.
@@ -45,6 +48,9 @@ resolver_contract!(
     one_bad_record_of_many_fails_alone,
     keys_of_all_kinds_are_found_again,
     an_answer_that_nobody_polls_holds_up_nobody,
+    a_future_dropped_at_any_point_leaves_all_as_it_should_be,
+    spellings_stay_apart_whatever_the_collation,
+    without_a_unique_index_it_refuses_and_prints_the_statement,
 );
 
 async fn connect(db: &Database) -> Arc<dyn Driver> {
@@ -558,4 +564,126 @@ async fn an_answer_that_nobody_polls_holds_up_nobody(db: Database) {
     assert_ne!(same.id_i64(), other.id_i64());
     drop(never_polled);
     assert_eq!(rows(&db, "users").await, 2);
+}
+
+async fn a_future_dropped_at_any_point_leaves_all_as_it_should_be(db: Database) {
+    let users = resolver(&db, &users(), Options::new()).await;
+    for polls in 0..40 {
+        let key = format!("user{polls}@example.org");
+        let mut answer = users.resolve(&key);
+        let mut left = polls;
+        let is_done = std::future::poll_fn(|cx| {
+            if left == 0 {
+                return Poll::Ready(false);
+            }
+            left -= 1;
+            Pin::new(&mut answer)
+                .poll(cx)
+                .map(|outcome| outcome.is_ok())
+        });
+        is_done.await;
+        drop(answer);
+        let outcome = users.resolve(&key).await.unwrap();
+        assert_eq!(
+            users.find(&key).await.unwrap(),
+            Some(outcome.id),
+            "{polls} polls"
+        );
+    }
+    assert_eq!(rows(&db, "users").await, 40);
+    assert_eq!(users.stats().failed, 0);
+}
+
+async fn spellings_stay_apart_whatever_the_collation(db: Database) {
+    let spellings = [
+        "a",
+        "A",
+        "a ",
+        " a",
+        "á",
+        "a\u{301}",
+        "ss",
+        "ß",
+        "ẞ",
+        "Müller",
+        "Muller",
+        "müller",
+        "ﬀ",
+        "ff",
+        "😀",
+        "😁",
+        "007",
+        "7",
+        "i",
+        "İ",
+        "ı",
+        "ø",
+        "o",
+        "\u{200d}a",
+        "a\u{a0}",
+    ];
+    let entity = |name: &str, fold: Fold| {
+        Table::builder(name)
+            .id("id")
+            .key_text("k", fold)
+            .shown("spelled")
+            .build()
+            .unwrap()
+    };
+    for (name, fold) in [
+        ("exact_key", Fold::EXACT),
+        ("full_key", Fold::FULL),
+        ("slug_key", Fold::SLUG),
+    ] {
+        let resolver = resolver(&db, &entity(name, fold), Options::new().remember(0)).await;
+        let made = resolver
+            .resolve_many(spellings)
+            .await
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()
+            .unwrap();
+        let keys: HashSet<_> = spellings
+            .iter()
+            .map(|spelling| fold.apply(spelling).into_owned())
+            .collect();
+        assert_eq!(
+            (ids(&made).len(), rows(&db, name).await),
+            (keys.len(), keys.len() as i64),
+            "{name}"
+        );
+        let found = resolver.find_many(spellings).await;
+        assert!(
+            made.iter()
+                .zip(found)
+                .all(|(made, found)| found.unwrap().as_ref() == Some(&made.id)),
+            "{name}"
+        );
+        let shown = testkit::texts(
+            db.url(),
+            &format!("SELECT spelled FROM {name} WHERE k = 'müller'"),
+        )
+        .await;
+        assert_eq!(
+            shown.first(),
+            match name {
+                "exact_key" => Some(Some("müller".to_owned())),
+                "full_key" => Some(Some("Müller".to_owned())),
+                _ => None,
+            }
+            .as_ref()
+        );
+    }
+}
+
+async fn without_a_unique_index_it_refuses_and_prints_the_statement(db: Database) {
+    testkit::execute(db.url(), "CREATE TABLE users (id INTEGER PRIMARY KEY, email_key VARCHAR(255) NOT NULL, email TEXT, name TEXT, born INTEGER)").await;
+    let refused = Resolver::new(connect(&db).await, users(), Options::new())
+        .await
+        .unwrap_err();
+    assert!(refused.is_schema(), "{refused}");
+    let message = refused.to_string();
+    assert!(
+        message.contains("UNIQUE") && message.contains("email_key"),
+        "{message}"
+    );
 }
