@@ -7,14 +7,13 @@ use super::answers::{IntoAnswers, Landing};
 use super::inside;
 use super::run::{Limits, Parked, Todo};
 use super::window::{Leftovers, Window};
-use crate::error::{Error, Other};
+use crate::error::Error;
+use crate::flight::panics::{guarded, hushed};
 use crate::sync::Mutex;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::any::Any;
 use std::hash::{BuildHasher, Hash};
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
@@ -26,6 +25,8 @@ type Answers<K, V, E> = Result<Vec<(K, Result<Option<V>, E>)>, E>;
 type Running<K, V, E> = Pin<Box<dyn Future<Output = Answers<K, V, E>> + Send>>;
 type Function<K, V, E> = Box<dyn Fn(Vec<K>) -> Running<K, V, E> + Send + Sync>;
 
+type Waiting<K, V, E> = Window<K, Landing<V, E>, Work<K, V, E>>;
+
 /// A batch's work, and the waker that it is polled with.
 pub(super) struct Work<K, V, E> {
     running: Running<K, V, E>,
@@ -34,7 +35,7 @@ pub(super) struct Work<K, V, E> {
 
 /// What a loader and its callers share.
 pub(super) struct Core<K, V, E> {
-    pub(super) window: Mutex<Window<K, Landing<V, E>, Work<K, V, E>>>,
+    pub(super) window: Mutex<Waiting<K, V, E>>,
     pub(super) limits: Limits,
     pub(super) hasher: RandomState,
     function: Function<K, V, E>,
@@ -65,27 +66,37 @@ impl<K, V, E> Core<K, V, E> {
 
     /// Drops what was taken out under the lock, and wakes.
     pub(super) fn clear(&self, left: Leftovers<K, Landing<V, E>, Work<K, V, E>>) {
-        let Leftovers { wake, wakers, keys, landings, works } = left;
+        let Leftovers {
+            wake,
+            wakers,
+            keys,
+            landings,
+            works,
+        } = left;
         for (run, work) in works {
             self.discard(run, work);
         }
-        wake.into_iter().for_each(Waker::wake);
+        wake_all(wake);
         drop((wakers, keys, landings));
     }
 
     /// Drops a work that nobody waits for, then frees its slot for what waits.
     fn discard(&self, run: u32, work: Work<K, V, E>) {
         // A panic in a drop is nobody's answer: there is nobody.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(work)));
+        hushed(|| drop(work));
         self.close(run);
     }
 
     fn close(&self, run: u32) {
         let mut window = self.window.lock();
         window.close(run);
-        let wake = if window.has_work(self.limits) { window.ring() } else { Vec::new() };
+        let wake = if window.has_work(self.limits) {
+            window.ring()
+        } else {
+            Vec::new()
+        };
         drop(window);
-        wake.into_iter().for_each(Waker::wake);
+        wake_all(wake);
     }
 
     /// Ends a call that waits no longer.
@@ -127,7 +138,10 @@ where
             let mut window = self.window.lock();
             let state = &window.calls[call];
             let is_over = state.pending == 0;
-            let is_known = state.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            let is_known = state
+                .waker
+                .as_ref()
+                .is_some_and(|waker| waker.will_wake(cx.waker()));
             let before = match spare.take() {
                 _ if is_over => None,
                 spare if is_known => {
@@ -143,11 +157,19 @@ where
                 }
             };
             // What is left to do is for those who are woken, this call first if it waits (B3).
-            let wake = if window.has_work(self.limits) { window.ring() } else { Vec::new() };
+            let wake = if window.has_work(self.limits) {
+                window.ring()
+            } else {
+                Vec::new()
+            };
             drop(window);
-            wake.into_iter().for_each(Waker::wake);
+            wake_all(wake);
             drop(before);
-            return if is_over { Poll::Ready(()) } else { Poll::Pending };
+            return if is_over {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            };
         }
     }
 
@@ -156,7 +178,7 @@ where
         let (run, serial) = match &todo {
             Todo::Launch { run, serial, .. } | Todo::Poll { run, serial, .. } => (*run, *serial),
         };
-        let polled = catch_unwind(AssertUnwindSafe(|| {
+        let polled = guarded(|| {
             let _inside = inside::enter(self.address(), serial);
             let mut work = match todo {
                 Todo::Launch { keys, .. } => Work {
@@ -165,15 +187,19 @@ where
                 },
                 Todo::Poll { work, .. } => work,
             };
-            match work.running.as_mut().poll(&mut Context::from_waker(&work.waker)) {
+            match work
+                .running
+                .as_mut()
+                .poll(&mut Context::from_waker(&work.waker))
+            {
                 Poll::Ready(answers) => Ok(answers),
                 Poll::Pending => Err(work),
             }
-        }));
+        });
         match polled {
             Ok(Err(work)) => return self.put_back(run, work),
             Ok(Ok(answers)) => self.land(run, |keys| self.sort(keys, answers)),
-            Err(payload) => self.land(run, |_| Landing::All(panicked(&*payload))),
+            Err(error) => self.land(run, |_| Landing::All(error)),
         }
         ControlFlow::Continue(())
     }
@@ -200,13 +226,15 @@ where
     fn land(&self, run: u32, sort: impl FnOnce(&[(u64, K)]) -> Landing<V, E>) {
         // LOCK: closed at the end of this statement.
         let keys = self.window.lock().begin_landing(run);
-        let Some(keys) = keys else { return self.close(run) };
-        let landing = catch_unwind(AssertUnwindSafe(|| sort(&keys)));
-        let landing = landing.unwrap_or_else(|payload| Landing::All(panicked(&*payload)));
+        let Some(keys) = keys else {
+            return self.close(run);
+        };
+        let landing = guarded(|| sort(&keys));
+        let landing = landing.unwrap_or_else(Landing::All);
         let landing = Arc::new(landing);
         // LOCK: closed at the end of this statement.
         let wake = self.window.lock().end_landing(run, &landing);
-        wake.into_iter().for_each(Waker::wake);
+        wake_all(wake);
     }
 
     /// Puts the answers in the order of the keys: the first for a key counts, and a key without one has no value.
@@ -219,9 +247,17 @@ where
         let mut index = HashTable::new();
         for (turn, (key, answer)) in answers.into_iter().enumerate() {
             // As long as the answers come in the order of the keys, no look-up is needed.
-            let is_next = index.is_empty() && keys.get(turn).is_some_and(|(_, asked)| *asked == key);
-            let place = if is_next { Some(turn) } else { self.find(&mut index, keys, &key) };
-            if let Some(slot) = place.and_then(|place| sorted.get_mut(place)).filter(|slot| slot.is_none()) {
+            let is_next =
+                index.is_empty() && keys.get(turn).is_some_and(|(_, asked)| *asked == key);
+            let place = if is_next {
+                Some(turn)
+            } else {
+                self.find(&mut index, keys, &key)
+            };
+            if let Some(slot) = place
+                .and_then(|place| sorted.get_mut(place))
+                .filter(|slot| slot.is_none())
+            {
                 *slot = Some(answer);
             }
         }
@@ -244,6 +280,13 @@ where
     }
 }
 
+/// Wakes them all, though one of them may panic.
+fn wake_all(wake: Vec<Waker>) {
+    for waker in wake {
+        hushed(|| waker.wake());
+    }
+}
+
 /// What a batch's work is woken with.
 struct Bell<K, V, E> {
     core: Weak<Core<K, V, E>>,
@@ -262,20 +305,11 @@ where
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let Some(core) = self.core.upgrade() else { return };
+        let Some(core) = self.core.upgrade() else {
+            return;
+        };
         // LOCK: closed at the end of this statement.
         let wake = core.window.lock().stir(self.run, self.serial);
-        wake.into_iter().for_each(Waker::wake);
+        wake_all(wake);
     }
-}
-
-/// The error for all who wait for a batch that panicked.
-fn panicked<E>(payload: &(dyn Any + Send)) -> Error<E> {
-    let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
-        (Some(text), _) => (*text).to_owned(),
-        (None, Some(text)) => text.clone(),
-        (None, None) => "a panic without a message".to_owned(),
-    };
-    let location = None;
-    Error::from_other(Other::Panicked { message, location })
 }

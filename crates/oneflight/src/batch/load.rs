@@ -120,7 +120,8 @@ where
         if !vain.is_empty() {
             let keys = "a key of the batch that loads it".to_owned();
             let error = Error::from_other(Other::Reentrant { keys });
-            vain.into_iter().for_each(|place| refuse(place, error.clone()));
+            vain.into_iter()
+                .for_each(|place| refuse(place, error.clone()));
         }
         caller
     }
@@ -138,7 +139,11 @@ where
         ready!(self.core.poll(call, cx));
         self.stage = Stage::Over;
         // LOCK: closed at the end of this statement.
-        let waker = self.core.window.lock().finish(call, self.ties.all(), &mut put);
+        let waker = self
+            .core
+            .window
+            .lock()
+            .finish(call, self.ties.all(), &mut put);
         drop(waker);
         Poll::Ready(())
     }
@@ -177,7 +182,10 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut landed = None;
-        ready!(self.caller.poll(cx, |landing, place| landed = Some((landing, place))));
+        ready!(
+            self.caller
+                .poll(cx, |landing, place| landed = Some((landing, place)))
+        );
         Poll::Ready(match (landed, self.refused.take()) {
             (Some((landing, place)), _) => landing.answer(place),
             (None, Some(error)) => Err(error),
@@ -197,7 +205,10 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let mut landed = Vec::new();
-        ready!(this.caller.poll(cx, |landing, place| landed.push((landing, place))));
+        ready!(
+            this.caller
+                .poll(cx, |landing, place| landed.push((landing, place)))
+        );
         let mut refused = std::mem::take(&mut this.refused).into_iter().peekable();
         let mut landed = landed.into_iter();
         let mut answers = Vec::with_capacity(landed.len() + refused.len());
@@ -235,6 +246,8 @@ impl<K, V, E> fmt::Debug for Load<K, V, E> {
 impl<K, V, E> fmt::Debug for LoadMany<K, V, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = self.caller.ties.all().len() + self.refused.len();
-        f.debug_struct("LoadMany").field("keys", &keys).finish_non_exhaustive()
+        f.debug_struct("LoadMany")
+            .field("keys", &keys)
+            .finish_non_exhaustive()
     }
 }

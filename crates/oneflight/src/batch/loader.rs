@@ -62,7 +62,7 @@ pub struct Loader<K, V, E> {
 #[must_use = "a builder does nothing until it builds"]
 pub struct Builder<K, V, E> {
     limits: Limits,
-    kinds: PhantomData<fn() -> (K, V, E)>,
+    kinds: PhantomData<fn(K, E) -> V>,
 }
 
 /// What a [`Loader`] has done, and what it is doing.
@@ -90,8 +90,14 @@ pub struct Stats {
 impl<K, V, E> Loader<K, V, E> {
     /// A builder with one batch of up to 1,000 keys in flight.
     pub fn builder() -> Builder<K, V, E> {
-        let limits = Limits { max_batch: 1_000, max_in_flight: 1 };
-        Builder { limits, kinds: PhantomData }
+        let limits = Limits {
+            max_batch: 1_000,
+            max_in_flight: 1,
+        };
+        Builder {
+            limits,
+            kinds: PhantomData,
+        }
     }
 
     /// What this loader has done, and what it is doing.

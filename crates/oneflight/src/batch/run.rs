@@ -75,7 +75,11 @@ impl<K, L, W> Window<K, L, W> {
         }
         let takes_slot = self.urgent.is_empty();
         let may_take = !takes_slot || self.slots_taken < limits.max_in_flight;
-        let line = if takes_slot { &self.queue } else { &self.urgent };
+        let line = if takes_slot {
+            &self.queue
+        } else {
+            &self.urgent
+        };
         if line.is_empty() || !may_take {
             return None;
         }
@@ -83,7 +87,9 @@ impl<K, L, W> Window<K, L, W> {
         let mut seats = Vec::with_capacity(count);
         seats.extend(self.seats.walk(line).take(count));
         // The keys' own `clone` may panic: nothing has changed yet.
-        let keys = seats.iter().filter_map(|&seat| self.seats[seat].key.clone());
+        let keys = seats
+            .iter()
+            .filter_map(|&seat| self.seats[seat].key.clone());
         let keys: Vec<K> = keys.collect();
         let (run, serial) = self.open(seats, takes_slot);
         Some(Todo::Launch { run, serial, keys })
@@ -91,11 +97,17 @@ impl<K, L, W> Window<K, L, W> {
 
     fn take_ready(&mut self) -> Option<Todo<K, W>> {
         while let Some(at) = self.ready.pop_front() {
-            let Some(run) = self.runs.get_mut(at) else { continue };
+            let Some(run) = self.runs.get_mut(at) else {
+                continue;
+            };
             match std::mem::replace(&mut run.phase, Phase::Polling) {
                 Phase::Ready(work) => {
                     let serial = run.serial;
-                    return Some(Todo::Poll { run: at, serial, work });
+                    return Some(Todo::Poll {
+                        run: at,
+                        serial,
+                        work,
+                    });
                 }
                 phase => run.phase = phase,
             }
@@ -115,7 +127,11 @@ impl<K, L, W> Window<K, L, W> {
             phase: Phase::Polling,
         });
         for &seat in &self.runs[run].seats {
-            let line = if takes_slot { &mut self.queue } else { &mut self.urgent };
+            let line = if takes_slot {
+                &mut self.queue
+            } else {
+                &mut self.urgent
+            };
             self.seats.unlink(line, seat);
             self.seats[seat].place = Place::Flying(run);
         }
@@ -143,7 +159,9 @@ impl<K, L, W> Window<K, L, W> {
 
     /// Takes back a work that is not done.
     pub(super) fn put_back(&mut self, at: u32, work: W) -> Parked<W> {
-        let Some(run) = self.runs.get_mut(at) else { return Parked::Abandoned(work) };
+        let Some(run) = self.runs.get_mut(at) else {
+            return Parked::Abandoned(work);
+        };
         match run.phase {
             Phase::Abandoned => Parked::Abandoned(work),
             Phase::Stirred => {
@@ -182,7 +200,9 @@ impl<K, L, W> Window<K, L, W> {
         let mut wake = Vec::new();
         let seats = std::mem::take(&mut self.runs[at].seats);
         for (place, seat) in (0..).zip(seats) {
-            let Some(Seat { mut ties, .. }) = self.seats.remove(seat) else { continue };
+            let Some(Seat { mut ties, .. }) = self.seats.remove(seat) else {
+                continue;
+            };
             while let Some(tie) = ties.first() {
                 self.ties.unlink(&mut ties, tie);
                 self.ties[tie].state = Waits::Over(Arc::clone(landing), place);

@@ -8,8 +8,8 @@
 //! W3. A call is in `parked` exactly while it has a waker. W4. A run's `wanted` counts its seats that have a tie.
 //! W5. Nothing here calls a waker or drops what is the user's: it is handed out as [`Leftovers`].
 
-use super::slab::{Chain, Slab};
 use super::run::Run;
+use super::slab::{Chain, Slab};
 use hashbrown::HashTable;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -132,7 +132,9 @@ impl<K, L, W> Window<K, L, W> {
 
     /// Makes room for so many more keys.
     pub(super) fn reserve(&mut self, keys: usize) {
-        let Self { seats, ties, table, .. } = self;
+        let Self {
+            seats, ties, table, ..
+        } = self;
         seats.reserve(keys);
         ties.reserve(keys);
         table.reserve(keys, |&seat| seats[seat].hash);
@@ -210,10 +212,23 @@ impl<K, L, W> Window<K, L, W> {
     }
 
     fn enqueue(&mut self, key: Option<K>, hash: u64, is_urgent: bool) -> u32 {
-        let place = if is_urgent { Place::Urgent } else { Place::Queued };
+        let place = if is_urgent {
+            Place::Urgent
+        } else {
+            Place::Queued
+        };
         let ties = Chain::new();
-        let seat = self.seats.insert(Seat { key, hash, ties, place });
-        let line = if is_urgent { &mut self.urgent } else { &mut self.queue };
+        let seat = self.seats.insert(Seat {
+            key,
+            hash,
+            ties,
+            place,
+        });
+        let line = if is_urgent {
+            &mut self.urgent
+        } else {
+            &mut self.queue
+        };
         self.seats.link(line, seat);
         let seats = &self.seats;
         self.table
@@ -227,8 +242,12 @@ impl<K, L, W> Window<K, L, W> {
         loop {
             let before = blockers.len();
             for nested in &self.nested {
-                let Waits::For(seat) = self.ties[nested.tie].state else { continue };
-                let Place::Flying(run) = self.seats[seat].place else { continue };
+                let Waits::For(seat) = self.ties[nested.tie].state else {
+                    continue;
+                };
+                let Place::Flying(run) = self.seats[seat].place else {
+                    continue;
+                };
                 if blockers.contains(&self.runs[run].serial) && !blockers.contains(&nested.inside) {
                     blockers.push(nested.inside);
                 }
@@ -264,7 +283,12 @@ impl<K, L, W> Window<K, L, W> {
     }
 
     /// Ends a call that has all its answers, and hands them out in the order of the ties.
-    pub(super) fn finish(&mut self, call: u32, ties: &[u32], mut put: impl FnMut(Arc<L>, u32)) -> Option<Waker> {
+    pub(super) fn finish(
+        &mut self,
+        call: u32,
+        ties: &[u32],
+        mut put: impl FnMut(Arc<L>, u32),
+    ) -> Option<Waker> {
         let waker = self.end(call);
         for &tie in ties {
             match self.ties.remove(tie).map(|tie| tie.state) {
@@ -304,7 +328,11 @@ impl<K, L, W> Window<K, L, W> {
 
     fn end(&mut self, call: u32) -> Option<Waker> {
         let waker = self.unpark(call);
-        if self.calls.remove(call).is_some_and(|call| call.inside.is_some()) {
+        if self
+            .calls
+            .remove(call)
+            .is_some_and(|call| call.inside.is_some())
+        {
             self.nested.retain(|nested| nested.call != call);
         }
         waker
@@ -359,7 +387,11 @@ impl<K, L, W> Window<K, L, W> {
     /// Gives memory back when nothing waits and there is much of it.
     pub(super) fn tidy(&mut self) {
         let is_idle = self.seats.len() + self.ties.len() + self.calls.len() == 0;
-        let room = self.seats.capacity().max(self.ties.capacity()).max(self.calls.capacity());
+        let room = self
+            .seats
+            .capacity()
+            .max(self.ties.capacity())
+            .max(self.calls.capacity());
         if is_idle && room > KEPT {
             self.seats = Slab::new();
             self.ties = Slab::new();

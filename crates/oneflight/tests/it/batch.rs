@@ -1,0 +1,9 @@
+//! A loader, step by step: every interleaving is written down, and nothing sleeps.
+
+mod edges;
+mod many;
+mod model;
+mod nested;
+mod script;
+mod sharing;
+mod window;
