@@ -23,6 +23,9 @@
 
 mod create;
 mod names;
+mod undo;
+
+pub use undo::drop_empty;
 
 pub(crate) use names::{fnv, index_name, lock_name};
 

@@ -5,7 +5,8 @@ use super::mysql::SqlxMySql;
 use super::postgres::PgDriver;
 use super::sqlite::SqlxSqlite;
 use super::contract::Driver;
-use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions};
+use sqlx::Connection;
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -114,14 +115,15 @@ async fn mysql(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverErr
     if !has_password && let Ok(password) = std::env::var("MYSQL_PWD") {
         connect = connect.password(&password);
     }
+    // A pool goes on trying where nobody listens; here that is an error at once.
+    let first = MySqlConnection::connect_with(&connect).await.map_err(DriverError::from_sqlx)?;
+    first.close().await.map_err(DriverError::from_sqlx)?;
     let pool = MySqlPoolOptions::new()
         .max_connections(options.connections.max(1) as u32)
-        .acquire_timeout(Duration::from_secs(120))
+        .acquire_timeout(Duration::from_secs(60))
         // A connection that the server has closed is seen when it is used, and the batch is run again on another.
         .test_before_acquire(false)
-        .connect_with(connect)
-        .await
-        .map_err(DriverError::from_sqlx)?;
+        .connect_lazy_with(connect);
     Ok(Arc::new(SqlxMySql::new(pool)))
 }
 

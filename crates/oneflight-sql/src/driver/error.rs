@@ -99,7 +99,6 @@ impl DriverError {
                 }
             }
             E::Io(_) | E::Tls(_) | E::Protocol(_) | E::PoolClosed | E::WorkerCrashed => (Fault::Lost, None, error.to_string()),
-            E::PoolTimedOut => (Fault::LockTimeout, None, error.to_string()),
             _ => (Fault::Other, None, error.to_string()),
         };
         Self { fault, code: code.map(Into::into), message: message.into(), source: Some(Arc::new(error)) }

@@ -157,7 +157,7 @@ where
 
 impl<E: Engine> Drop for Pooled<E> {
     fn drop(&mut self) {
-        if self.state != State::Idle {
+        if self.state != State::Idle || std::thread::panicking() {
             self.conn.close_on_drop();
         }
     }

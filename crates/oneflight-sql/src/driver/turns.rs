@@ -80,10 +80,16 @@ where
     match tokio::spawn(work).await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
+            // A client library that panics (as sqlx does over a packet that is cut short) has lost its connection.
+            Ok(panic) => Err(DriverError::new(Fault::Lost, format!("the connection broke: {}", told(&*panic)))),
             Err(_) => Err(DriverError::new(Fault::Lost, "the runtime shut down under a transaction")),
         },
     }
+}
+
+fn told(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
 }
 
 /// Counts round trips.
