@@ -175,6 +175,81 @@ fn a_batch_that_wakes_itself_gives_way_to_its_callers_task() {
 }
 
 #[test]
+fn a_caller_gives_way_after_many_batches_that_are_ready_at_once() {
+    let loader: Loader<u32, u32, Infallible> = Loader::builder()
+        .max_batch(1)
+        .build(|keys: Vec<u32>| ready(vec![(keys[0], keys[0])]));
+    let mut all = Caller::new(loader.load_many(0..100));
+    let mut polls = 1;
+    let answers = loop {
+        match all.poll() {
+            Poll::Ready(answers) => break answers,
+            Poll::Pending => assert!(all.is_woken(), "there is more to do"),
+        }
+        polls += 1;
+    };
+    assert_eq!((answers.len(), polls), (100, 4));
+}
+
+#[test]
+fn a_panic_tells_where_it_was_raised() {
+    oneflight::record_panic_locations();
+    let loader: Loader<u32, u32, Infallible> =
+        Loader::builder().build(|_| async { panic!("here") as Vec<(u32, u32)> });
+    let error = Caller::new(loader.load(1)).ends().unwrap_err();
+    assert!(
+        error
+            .panic_location()
+            .is_some_and(|at| at.contains("edges.rs:"))
+    );
+}
+
+#[test]
+fn a_waker_that_panics_keeps_nobody_from_being_woken() {
+    struct Bad;
+    impl Wake for Bad {
+        fn wake(self: Arc<Self>) {
+            panic!("a bad waker");
+        }
+    }
+    let s = Script::new(10, 1);
+    let mut bad = pin!(s.loader.load(1));
+    let waker = Waker::from(Arc::new(Bad));
+    assert!(
+        bad.as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    let mut good = s.load(1);
+    good.waits();
+    s.finish(0);
+    assert!(good.is_woken());
+    assert_eq!(value(good.ends()), Some(10));
+}
+
+#[test]
+fn a_work_that_panics_when_it_is_dropped_frees_its_slot() {
+    struct Bad;
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            panic!("a bad drop");
+        }
+    }
+    let loader: Loader<u32, u32, Infallible> =
+        Loader::builder().build(|keys: Vec<u32>| async move {
+            if keys[0] == 1 {
+                let _bad = Bad;
+                std::future::pending::<()>().await;
+            }
+            vec![(keys[0], keys[0])]
+        });
+    let mut a = Caller::new(loader.load(1));
+    a.waits();
+    drop(a);
+    assert_eq!(Caller::new(loader.load(2)).ends().unwrap(), Some(2));
+}
+
+#[test]
 fn a_caller_whose_waker_changes_is_woken_by_the_new_one() {
     let s = Script::new(10, 1);
     let mut future = pin!(s.loader.load(1));

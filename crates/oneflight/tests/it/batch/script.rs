@@ -82,7 +82,8 @@ impl<F: Future> Caller<F> {
     pub(crate) fn new(future: F) -> Self {
         Self {
             future: Box::pin(future),
-            flag: Arc::default(),
+            // A new caller is to be polled, as a new task is.
+            flag: Arc::new(Flag(AtomicUsize::new(1))),
         }
     }
 
