@@ -42,18 +42,30 @@ pub(crate) struct Unique {
 
 impl Found {
     pub(crate) fn column(&self, dialect: Dialect, name: &str) -> Option<&FoundColumn> {
-        self.columns.iter().find(|column| same_name(dialect, &column.name, name))
+        self.columns
+            .iter()
+            .find(|column| same_name(dialect, &column.name, name))
     }
 
     /// The unique index on exactly these columns, in any order: a sound one if there is one.
     pub(crate) fn unique(&self, dialect: Dialect, names: &[&str]) -> Option<&Unique> {
         let covers = |unique: &&Unique| {
             unique.columns.len() == names.len()
-                && names.iter().all(|name| unique.columns.iter().any(|column| same_name(dialect, column, name)))
+                && names.iter().all(|name| {
+                    unique
+                        .columns
+                        .iter()
+                        .any(|column| same_name(dialect, column, name))
+                })
         };
         let mut fitting = self.uniques.iter().filter(covers);
         let first = fitting.next()?;
-        Some(fitting.find(|unique| unique.flaw.is_none()).filter(|_| first.flaw.is_some()).unwrap_or(first))
+        Some(
+            fitting
+                .find(|unique| unique.flaw.is_none())
+                .filter(|_| first.flaw.is_some())
+                .unwrap_or(first),
+        )
     }
 }
 
@@ -76,20 +88,37 @@ pub(crate) async fn read(driver: &dyn Driver, table: &str) -> Result<Option<Foun
         return Ok(None);
     }
     let uniques = driver.query(uniques).await?;
-    let oid = columns.iter().next().and_then(|row| int(&row[6])).unwrap_or(0);
-    let columns = columns.iter().map(|row| column(driver.dialect(), row)).collect();
+    let oid = columns
+        .iter()
+        .next()
+        .and_then(|row| int(&row[6]))
+        .unwrap_or(0);
+    let columns = columns
+        .iter()
+        .map(|row| column(driver.dialect(), row))
+        .collect();
     let mut found: Vec<(String, Unique)> = Vec::new();
     for row in uniques.iter() {
         let (name, column, flaw) = (text(&row[0]), text(&row[1]), opt_text(&row[2]));
         if found.last().is_none_or(|(last, _)| *last != name) {
-            found.push((name, Unique { columns: Vec::new(), flaw: None }));
+            found.push((
+                name,
+                Unique {
+                    columns: Vec::new(),
+                    flaw: None,
+                },
+            ));
         }
         if let Some((_, unique)) = found.last_mut() {
             unique.columns.push(column);
             unique.flaw = unique.flaw.take().or(flaw);
         }
     }
-    Ok(Some(Found { columns, uniques: found.into_iter().map(|(_, unique)| unique).collect(), oid }))
+    Ok(Some(Found {
+        columns,
+        uniques: found.into_iter().map(|(_, unique)| unique).collect(),
+        oid,
+    }))
 }
 
 /// Name, type, type to cast to, collation, default, counts, oid, exact.
@@ -105,7 +134,11 @@ fn column(dialect: Dialect, row: &[Value]) -> FoundColumn {
     let exact = int(&row[7]) != Some(0) && !(dialect == Dialect::Postgres && db_type == "citext");
     FoundColumn {
         name,
-        db_type: if dialect == Dialect::Postgres { cast } else { db_type },
+        db_type: if dialect == Dialect::Postgres {
+            cast
+        } else {
+            db_type
+        },
         kind,
         collation: opt_text(&row[3]),
         default: opt_text(&row[4]),
@@ -114,7 +147,16 @@ fn column(dialect: Dialect, row: &[Value]) -> FoundColumn {
     }
 }
 
-const COLUMN: [Kind; 8] = [Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Int, Kind::Int, Kind::Int];
+const COLUMN: [Kind; 8] = [
+    Kind::Text,
+    Kind::Text,
+    Kind::Text,
+    Kind::Text,
+    Kind::Text,
+    Kind::Int,
+    Kind::Int,
+    Kind::Int,
+];
 const UNIQUE: [Kind; 3] = [Kind::Text; 3];
 
 fn postgres(table: &str) -> (Statement, Statement) {
@@ -136,12 +178,19 @@ fn postgres(table: &str) -> (Statement, Statement) {
          LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum \
          WHERE i.indrelid = to_regclass($1) AND i.indisunique AND k.n <= i.indnkeyatts ORDER BY 1, k.n";
     let statement = |sql: &'static str| Statement::new(sql).text(quoted.clone());
-    (statement(columns).returns(COLUMN), statement(uniques).returns(UNIQUE))
+    (
+        statement(columns).returns(COLUMN),
+        statement(uniques).returns(UNIQUE),
+    )
 }
 
 fn sqlite(table: &str) -> (Statement, Statement) {
     let (schema, table) = split(table);
-    let statement = |sql: &'static str| Statement::new(sql).text(table).text(schema.unwrap_or("main"));
+    let statement = |sql: &'static str| {
+        Statement::new(sql)
+            .text(table)
+            .text(schema.unwrap_or("main"))
+    };
     // The alias of the rowid counts by itself, and has no index.
     let columns = "SELECT c.name, lower(c.type), '', NULL, NULL, \
          (c.pk = 1 AND lower(c.type) = 'integer' AND (SELECT count(*) FROM pragma_table_xinfo(?1, ?2) WHERE pk > 0) = 1), 0, 1 \
@@ -151,7 +200,10 @@ fn sqlite(table: &str) -> (Statement, Statement) {
          FROM pragma_index_list(?1, ?2) l, pragma_index_xinfo(l.name, ?2) i WHERE l.\"unique\" AND i.key \
          UNION ALL SELECT 'rowid', c.name, NULL FROM pragma_table_xinfo(?1, ?2) c WHERE c.pk = 1 AND lower(c.type) = 'integer' \
            AND (SELECT count(*) FROM pragma_table_xinfo(?1, ?2) WHERE pk > 0) = 1";
-    (statement(columns).returns(COLUMN), statement(uniques).returns(UNIQUE))
+    (
+        statement(columns).returns(COLUMN),
+        statement(uniques).returns(UNIQUE),
+    )
 }
 
 fn mysql(table: &str) -> (Statement, Statement) {
@@ -171,7 +223,10 @@ fn mysql(table: &str) -> (Statement, Statement) {
          CAST(CASE WHEN sub_part IS NOT NULL THEN 'it covers but the first characters' END AS CHAR) \
          FROM information_schema.statistics WHERE table_name = ? AND table_schema = coalesce(?, database()) AND non_unique = 0 \
          ORDER BY index_name, seq_in_index";
-    (statement(columns).returns(COLUMN), statement(uniques).returns(UNIQUE))
+    (
+        statement(columns).returns(COLUMN),
+        statement(uniques).returns(UNIQUE),
+    )
 }
 
 fn postgres_kind(name: &str) -> Option<Kind> {
@@ -193,8 +248,18 @@ fn postgres_kind(name: &str) -> Option<Kind> {
 fn sqlite_kind(name: &str) -> Option<Kind> {
     Some(match name {
         name if name.contains("int") => Kind::Int,
-        name if ["char", "clob", "text"].iter().any(|part| name.contains(part)) => Kind::Text,
-        name if ["real", "floa", "doub"].iter().any(|part| name.contains(part)) => Kind::Real,
+        name if ["char", "clob", "text"]
+            .iter()
+            .any(|part| name.contains(part)) =>
+        {
+            Kind::Text
+        }
+        name if ["real", "floa", "doub"]
+            .iter()
+            .any(|part| name.contains(part)) =>
+        {
+            Kind::Real
+        }
         name if name.contains("blob") => Kind::Bytes,
         name if name.contains("bool") => Kind::Bool,
         "date" => Kind::Date,
@@ -227,9 +292,15 @@ pub(crate) fn fits(dialect: Dialect, kind: Kind, found: Option<Kind>) -> bool {
         (Dialect::Postgres | Dialect::MySql, Kind::Text, None) => true,
         // A column without affinity keeps what it is given.
         (Dialect::Sqlite, _, None) => true,
-        (Dialect::Sqlite, Kind::Decimal | Kind::Date | Kind::Timestamp | Kind::Uuid, Some(Kind::Text)) => true,
-        (Dialect::Sqlite, Kind::Bool, Some(Kind::Int)) | (Dialect::Sqlite, Kind::Date, Some(Kind::Timestamp)) => true,
-        (Dialect::MySql, Kind::Bool, Some(Kind::Int)) | (Dialect::MySql, Kind::Int, Some(Kind::Bool)) => true,
+        (
+            Dialect::Sqlite,
+            Kind::Decimal | Kind::Date | Kind::Timestamp | Kind::Uuid,
+            Some(Kind::Text),
+        ) => true,
+        (Dialect::Sqlite, Kind::Bool, Some(Kind::Int))
+        | (Dialect::Sqlite, Kind::Date, Some(Kind::Timestamp)) => true,
+        (Dialect::MySql, Kind::Bool, Some(Kind::Int))
+        | (Dialect::MySql, Kind::Int, Some(Kind::Bool)) => true,
         (Dialect::MySql, Kind::Uuid, Some(Kind::Bytes | Kind::Text)) => true,
         _ => false,
     }

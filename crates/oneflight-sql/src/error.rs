@@ -53,7 +53,12 @@ impl Error {
     /// True if trying again later may succeed: the connection was lost, or others held the locks for too long. It has been
     /// tried several times already.
     pub fn is_retryable(&self) -> bool {
-        self.0.what == What::Database && self.0.source.as_ref().is_some_and(|error| error.fault().is_passing())
+        self.0.what == What::Database
+            && self
+                .0
+                .source
+                .as_ref()
+                .is_some_and(|error| error.fault().is_passing())
     }
 
     /// The database's own code, if it gave one: a SQLSTATE, or the number that SQLite or MySQL uses.
@@ -92,7 +97,11 @@ impl Error {
     }
 
     fn new(what: What, message: String, source: Option<DriverError>) -> Self {
-        Self(Arc::new(Inner { what, message, source }))
+        Self(Arc::new(Inner {
+            what,
+            message,
+            source,
+        }))
     }
 }
 

@@ -96,7 +96,10 @@ impl Ord for Value {
             (Self::Date(a), Self::Date(b)) => a.cmp(b),
             (Self::Uuid(a), Self::Uuid(b)) => a.cmp(b),
             (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),
-            (a, b) => a.kind().map(|kind| kind as u8).cmp(&b.kind().map(|kind| kind as u8)),
+            (a, b) => a
+                .kind()
+                .map(|kind| kind as u8)
+                .cmp(&b.kind().map(|kind| kind as u8)),
         }
     }
 }

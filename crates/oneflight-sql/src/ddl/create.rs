@@ -25,18 +25,28 @@ pub(super) fn statements(
         absent.push((table, table_is_there, links_are_there));
     }
     // A table may be named twice; it is made once.
-    let mut waiting: HashSet<&str> =
-        absent.iter().filter(|(_, there, _)| !there).map(|(table, ..)| table.name.as_str()).collect();
+    let mut waiting: HashSet<&str> = absent
+        .iter()
+        .filter(|(_, there, _)| !there)
+        .map(|(table, ..)| table.name.as_str())
+        .collect();
     let mut sql = Vec::new();
     let mut later = Vec::new();
     for (table, is_there, _) in &absent {
         if *is_there || !waiting.remove(table.name.as_str()) {
             continue;
         }
-        let (inline, closing): (Vec<_>, Vec<_>) = references(table)
-            .partition(|(_, to)| dialect == Dialect::Sqlite || to.table == table.name || !waiting.contains(to.table.as_str()));
+        let (inline, closing): (Vec<_>, Vec<_>) = references(table).partition(|(_, to)| {
+            dialect == Dialect::Sqlite
+                || to.table == table.name
+                || !waiting.contains(to.table.as_str())
+        });
         sql.push(writer.table(table, &inline));
-        later.extend(closing.into_iter().map(|(column, to)| writer.add_foreign_key(table, column, to)));
+        later.extend(
+            closing
+                .into_iter()
+                .map(|(column, to)| writer.add_foreign_key(table, column, to)),
+        );
     }
     sql.extend(later);
     let mut made = HashSet::new();
@@ -51,7 +61,10 @@ pub(super) fn statements(
 }
 
 fn references(table: &Table) -> impl Iterator<Item = (&Column, &Reference)> {
-    let columns = table.key.iter().chain(table.attributes.iter().map(|attribute| &attribute.column));
+    let columns = table
+        .key
+        .iter()
+        .chain(table.attributes.iter().map(|attribute| &attribute.column));
     columns.filter_map(|column| column.references.as_ref().map(|to| (column, to)))
 }
 
@@ -68,28 +81,56 @@ impl Writer {
         }
         let chars = text_chars(&table.key);
         for column in &table.key {
-            parts.push(format!("{} {} NOT NULL", self.quote(&column.name), self.key_type(column, chars)));
+            parts.push(format!(
+                "{} {} NOT NULL",
+                self.quote(&column.name),
+                self.key_type(column, chars)
+            ));
         }
-        for Attribute { column, required, .. } in &table.attributes {
+        for Attribute {
+            column, required, ..
+        } in &table.attributes
+        {
             let not_null = if *required { " NOT NULL" } else { "" };
-            parts.push(format!("{} {}{not_null}", self.quote(&column.name), self.attribute_type(column)));
+            parts.push(format!(
+                "{} {}{not_null}",
+                self.quote(&column.name),
+                self.attribute_type(column)
+            ));
         }
-        let key: Vec<&str> = table.key.iter().map(|column| column.name.as_str()).collect();
+        let key: Vec<&str> = table
+            .key
+            .iter()
+            .map(|column| column.name.as_str())
+            .collect();
         if !key.is_empty() {
             let quoted: Vec<_> = key.iter().map(|name| self.quote(name)).collect();
             parts.push(match &table.id {
                 None => format!("PRIMARY KEY ({})", quoted.join(", ")),
-                Some(_) => self.constraint(&table.name, &key, "key", &format!("UNIQUE ({})", quoted.join(", "))),
+                Some(_) => self.constraint(
+                    &table.name,
+                    &key,
+                    "key",
+                    &format!("UNIQUE ({})", quoted.join(", ")),
+                ),
             });
         }
-        parts.extend(inline.iter().map(|(column, to)| self.foreign_key(&table.name, &column.name, to)));
+        parts.extend(
+            inline
+                .iter()
+                .map(|(column, to)| self.foreign_key(&table.name, &column.name, to)),
+        );
         let end = match (self.dialect, &table.id) {
             (Dialect::MySql, _) => " ENGINE=InnoDB",
             // The key is the row: half the size, half the work.
             (Dialect::Sqlite, None) => " WITHOUT ROWID",
             _ => "",
         };
-        format!("CREATE TABLE {} ({}){end}", self.dialect.quote_table(&table.name), parts.join(", "))
+        format!(
+            "CREATE TABLE {} ({}){end}",
+            self.dialect.quote_table(&table.name),
+            parts.join(", ")
+        )
     }
 
     fn crosswalk(&self, table: &Table, crosswalk: &Crosswalk, id: &str) -> Vec<String> {
@@ -97,13 +138,19 @@ impl Writer {
         let text = |chars: u32| match self.dialect {
             Dialect::Sqlite => "TEXT".to_owned(),
             Dialect::Postgres => "text COLLATE \"C\"".to_owned(),
-            Dialect::MySql => format!("VARCHAR({chars}) CHARACTER SET utf8mb4 COLLATE {}", self.collation),
+            Dialect::MySql => format!(
+                "VARCHAR({chars}) CHARACTER SET utf8mb4 COLLATE {}",
+                self.collation
+            ),
         };
         let int = match self.dialect {
             Dialect::Sqlite => "INTEGER",
             Dialect::Postgres | Dialect::MySql => "bigint",
         };
-        let to = Reference { table: table.name.clone(), column: id.to_owned() };
+        let to = Reference {
+            table: table.name.clone(),
+            column: id.to_owned(),
+        };
         let end = match self.dialect {
             Dialect::MySql => " ENGINE=InnoDB",
             Dialect::Sqlite => " WITHOUT ROWID",
@@ -127,15 +174,30 @@ impl Writer {
         let name = index_name(self.dialect, &crosswalk.table, &[&crosswalk.id], "idx");
         let (schema, bare) = crate::dialect::split(&crosswalk.table);
         let (name, on) = match (self.dialect, schema) {
-            (Dialect::Sqlite, Some(schema)) => (format!("{}.{}", self.quote(schema), self.quote(&name)), self.quote(bare)),
-            _ => (self.quote(&name), self.dialect.quote_table(&crosswalk.table)),
+            (Dialect::Sqlite, Some(schema)) => (
+                format!("{}.{}", self.quote(schema), self.quote(&name)),
+                self.quote(bare),
+            ),
+            _ => (
+                self.quote(&name),
+                self.dialect.quote_table(&crosswalk.table),
+            ),
         };
-        vec![create, format!("CREATE INDEX {name} ON {on} ({})", self.quote(&crosswalk.id))]
+        vec![
+            create,
+            format!(
+                "CREATE INDEX {name} ON {on} ({})",
+                self.quote(&crosswalk.id)
+            ),
+        ]
     }
 
     fn add_foreign_key(&self, table: &Table, column: &Column, to: &Reference) -> String {
         let key = self.foreign_key(&table.name, &column.name, to);
-        format!("ALTER TABLE {} ADD {key}", self.dialect.quote_table(&table.name))
+        format!(
+            "ALTER TABLE {} ADD {key}",
+            self.dialect.quote_table(&table.name)
+        )
     }
 
     fn foreign_key(&self, table: &str, column: &str, to: &Reference) -> String {
@@ -144,12 +206,19 @@ impl Writer {
             Dialect::Sqlite => self.quote(crate::dialect::split(&to.table).1),
             Dialect::Postgres | Dialect::MySql => self.dialect.quote_table(&to.table),
         };
-        let what = format!("FOREIGN KEY ({}) REFERENCES {parent} ({})", self.quote(column), self.quote(&to.column));
+        let what = format!(
+            "FOREIGN KEY ({}) REFERENCES {parent} ({})",
+            self.quote(column),
+            self.quote(&to.column)
+        );
         self.constraint(table, &[column], "fkey", &what)
     }
 
     fn constraint(&self, table: &str, columns: &[&str], suffix: &str, what: &str) -> String {
-        format!("CONSTRAINT {} {what}", self.quote(&index_name(self.dialect, table, columns, suffix)))
+        format!(
+            "CONSTRAINT {} {what}",
+            self.quote(&index_name(self.dialect, table, columns, suffix))
+        )
     }
 
     fn quote(&self, name: &str) -> String {
@@ -168,7 +237,10 @@ impl Writer {
         let chars = column.max_chars.unwrap_or(chars);
         match (self.dialect, column.kind) {
             (Dialect::Postgres, Kind::Text) => "text COLLATE \"C\"".to_owned(),
-            (Dialect::MySql, Kind::Text) => format!("VARCHAR({chars}) CHARACTER SET utf8mb4 COLLATE {}", self.collation),
+            (Dialect::MySql, Kind::Text) => format!(
+                "VARCHAR({chars}) CHARACTER SET utf8mb4 COLLATE {}",
+                self.collation
+            ),
             (Dialect::MySql, Kind::Bytes) => format!("VARBINARY({chars})"),
             _ => self.attribute_type(column),
         }
@@ -197,7 +269,9 @@ impl Writer {
             (Dialect::MySql, Kind::Timestamp) => "DATETIME(6)",
             (Dialect::MySql, Kind::Uuid) => "BINARY(16)",
             (Dialect::MySql, Kind::Bytes) => "LONGBLOB",
-            (Dialect::MySql, Kind::Text) => return format!("LONGTEXT CHARACTER SET utf8mb4 COLLATE {}", self.collation),
+            (Dialect::MySql, Kind::Text) => {
+                return format!("LONGTEXT CHARACTER SET utf8mb4 COLLATE {}", self.collation);
+            }
         };
         name.to_owned()
     }
@@ -205,7 +279,9 @@ impl Writer {
 
 /// How many characters a text of the key has that does not say: 255, or less if the index could not hold them.
 fn text_chars(key: &[Column]) -> u32 {
-    let texts = key.iter().filter(|column| matches!(column.kind, Kind::Text | Kind::Bytes));
+    let texts = key
+        .iter()
+        .filter(|column| matches!(column.kind, Kind::Text | Kind::Bytes));
     let said: u32 = texts.clone().filter_map(|column| column.max_chars).sum();
     let unsaid = texts.filter(|column| column.max_chars.is_none()).count() as u32;
     let others = key.len() as u32 * 8;

@@ -8,7 +8,9 @@ const LONGEST: usize = 63;
 
 /// FNV-1a: the same number in every version of this crate, on every machine.
 pub(crate) fn fnv(bytes: impl IntoIterator<Item = u8>) -> u64 {
-    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// The name of an index or a constraint: `table_column_column_suffix`, shortened to what fits, and then unique by a hash.
@@ -31,7 +33,11 @@ pub(crate) fn index_name(dialect: Dialect, table: &str, columns: &[&str], suffix
 
 /// MySQL: the lock of a database (at most 64 characters, the same for the whole server).
 pub(crate) fn lock_name(schema: &str) -> Arc<str> {
-    format!("oneflight:{:016x}", fnv(schema.bytes().map(|byte| byte.to_ascii_lowercase()))).into()
+    format!(
+        "oneflight:{:016x}",
+        fnv(schema.bytes().map(|byte| byte.to_ascii_lowercase()))
+    )
+    .into()
 }
 
 #[cfg(test)]
@@ -41,8 +47,14 @@ mod tests {
     #[test]
     fn a_long_name_is_cut_between_characters_and_stays_unique() {
         let (a, b) = ("ä".repeat(40), format!("{}b", "ä".repeat(40)));
-        let (a, b) = (index_name(Dialect::Postgres, &a, &["k"], "key"), index_name(Dialect::Postgres, &b, &["k"], "key"));
+        let (a, b) = (
+            index_name(Dialect::Postgres, &a, &["k"], "key"),
+            index_name(Dialect::Postgres, &b, &["k"], "key"),
+        );
         assert!(a.len() <= 63 && b.len() <= 63 && a != b);
-        assert_eq!(index_name(Dialect::Sqlite, "main.team", &["slug"], "key"), "team_slug_key");
+        assert_eq!(
+            index_name(Dialect::Sqlite, "main.team", &["slug"], "key"),
+            "team_slug_key"
+        );
     }
 }

@@ -26,24 +26,46 @@ pub(super) fn wire_out(dialect: Dialect, col: &Col) -> Kind {
 
 /// A value as it travels.
 pub(crate) fn encode(dialect: Dialect, col: &Col, value: &Value) -> Result<Value, Error> {
-    let out_of_range = || Error::refused(format!("column `{}`: the year is not between 1 and 9999", col.name));
+    let out_of_range = || {
+        Error::refused(format!(
+            "column `{}`: the year is not between 1 and 9999",
+            col.name
+        ))
+    };
     Ok(match value {
         Value::Null => Value::Null,
         value if value.kind() != Some(col.kind) => {
-            return Err(Error::usage(format!("column `{}` is {:?}, and {value:?} is not", col.name, col.kind)));
+            return Err(Error::usage(format!(
+                "column `{}` is {:?}, and {value:?} is not",
+                col.name, col.kind
+            )));
         }
         Value::Text(text) if dialect != Dialect::MySql && text.contains('\0') => {
-            return Err(Error::refused(format!("column `{}`: the text holds a NUL character", col.name)));
+            return Err(Error::refused(format!(
+                "column `{}`: the text holds a NUL character",
+                col.name
+            )));
         }
         Value::Text(_) | Value::Int(_) | Value::Bytes(_) => value.clone(),
         Value::Real(real) if real.is_finite() => value.clone(),
-        Value::Real(_) => return Err(Error::refused(format!("column `{}`: the number is not finite", col.name))),
+        Value::Real(_) => {
+            return Err(Error::refused(format!(
+                "column `{}`: the number is not finite",
+                col.name
+            )));
+        }
         Value::Decimal(decimal) => Value::Text(decimal.clone()),
         Value::Bool(bool) if wire_in(dialect, col) == Kind::Int => Value::Int((*bool).into()),
         Value::Bool(_) => value.clone(),
-        Value::Date(days) => Value::Text(text::date((*days).into()).ok_or_else(out_of_range)?.into()),
-        Value::Timestamp(micros) => Value::Text(text::timestamp(*micros).ok_or_else(out_of_range)?.into()),
-        Value::Uuid(uuid) if wire_in(dialect, col) == Kind::Bytes => Value::Bytes(uuid.as_slice().into()),
+        Value::Date(days) => {
+            Value::Text(text::date((*days).into()).ok_or_else(out_of_range)?.into())
+        }
+        Value::Timestamp(micros) => {
+            Value::Text(text::timestamp(*micros).ok_or_else(out_of_range)?.into())
+        }
+        Value::Uuid(uuid) if wire_in(dialect, col) == Kind::Bytes => {
+            Value::Bytes(uuid.as_slice().into())
+        }
         Value::Uuid(uuid) => Value::Text(text::uuid(uuid).into()),
     })
 }
@@ -54,11 +76,15 @@ pub(crate) fn decode(dialect: Dialect, col: &Col, value: Value) -> Value {
         (Kind::Bool, Value::Int(int)) => Some(Value::Bool(*int != 0)),
         (Kind::Date, Value::Int(days)) => i32::try_from(*days).ok().map(Value::Date),
         (Kind::Date, Value::Text(text)) => text::parse_date(text).map(Value::Date),
-        (Kind::Timestamp, Value::Int(micros)) if dialect != Dialect::Sqlite => Some(Value::Timestamp(*micros)),
+        (Kind::Timestamp, Value::Int(micros)) if dialect != Dialect::Sqlite => {
+            Some(Value::Timestamp(*micros))
+        }
         (Kind::Timestamp, Value::Text(text)) => text::parse_timestamp(text).map(Value::Timestamp),
         (Kind::Decimal, Value::Text(text)) => Some(Value::Decimal(text::decimal(text).into())),
         (Kind::Decimal, Value::Int(int)) => Some(Value::Decimal(int.to_string().into())),
-        (Kind::Decimal, Value::Real(real)) => Some(Value::Decimal(text::decimal(&real.to_string()).into())),
+        (Kind::Decimal, Value::Real(real)) => {
+            Some(Value::Decimal(text::decimal(&real.to_string()).into()))
+        }
         (Kind::Real, Value::Int(int)) => Some(Value::Real(*int as f64)),
         (Kind::Uuid, Value::Text(text)) => text::parse_uuid(text).map(Value::Uuid),
         (Kind::Uuid, Value::Bytes(bytes)) => <[u8; 16]>::try_from(&**bytes).ok().map(Value::Uuid),

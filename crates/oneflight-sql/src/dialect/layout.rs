@@ -23,7 +23,9 @@ pub(crate) struct Col {
 impl Col {
     /// True if the collation takes no account of spaces at the end.
     pub(crate) fn pads(&self) -> bool {
-        self.collation.as_deref().is_some_and(|name| !name.contains("nopad") && !name.contains("0900") && name != "binary")
+        self.collation.as_deref().is_some_and(|name| {
+            !name.contains("nopad") && !name.contains("0900") && name != "binary"
+        })
     }
 }
 

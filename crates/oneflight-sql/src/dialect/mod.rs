@@ -12,6 +12,7 @@
 
 mod convert;
 mod layout;
+mod list;
 mod postgres;
 mod text;
 mod values;
@@ -108,9 +109,19 @@ pub(crate) fn find(layout: &Layout, asks: &[Ask]) -> Vec<Statement> {
 pub(crate) fn hits(layout: &Layout, rows: &[Rows]) -> Vec<Hit> {
     let mut hits = Vec::with_capacity(rows.iter().map(Rows::len).sum());
     for row in rows.iter().flat_map(Rows::iter) {
-        let [Value::Int(ask), Value::Int(by_external), Value::Int(taken), rest @ ..] = row else { continue };
+        let [
+            Value::Int(ask),
+            Value::Int(by_external),
+            Value::Int(taken),
+            rest @ ..,
+        ] = row
+        else {
+            continue;
+        };
         let (id, attributes) = match (&layout.id, rest) {
-            (Some(col), [id, attributes @ ..]) => (decode(layout.dialect, col, id.clone()), attributes),
+            (Some(col), [id, attributes @ ..]) => {
+                (decode(layout.dialect, col, id.clone()), attributes)
+            }
             _ => (Value::Null, rest),
         };
         let attributes = layout.attributes.iter().zip(attributes);
@@ -119,7 +130,9 @@ pub(crate) fn hits(layout: &Layout, rows: &[Rows]) -> Vec<Hit> {
             by_external: *by_external != 0,
             taken: *taken != 0,
             id,
-            attributes: attributes.map(|(col, value)| decode(layout.dialect, col, value.clone())).collect(),
+            attributes: attributes
+                .map(|(col, value)| decode(layout.dialect, col, value.clone()))
+                .collect(),
         });
     }
     hits
@@ -127,7 +140,11 @@ pub(crate) fn hits(layout: &Layout, rows: &[Rows]) -> Vec<Hit> {
 
 /// The kinds of what [`find`] returns.
 fn hit_kinds(layout: &Layout) -> Vec<Kind> {
-    let columns = layout.id.iter().chain(&layout.attributes).map(|col| convert::wire_out(layout.dialect, col));
+    let columns = layout
+        .id
+        .iter()
+        .chain(&layout.attributes)
+        .map(|col| convert::wire_out(layout.dialect, col));
     [Kind::Int; 3].into_iter().chain(columns).collect()
 }
 
@@ -142,7 +159,11 @@ pub(crate) mod known {
 }
 
 /// Statements that set the columns `set` (indexes of attributes) of rows: each row its handle, then its values.
-pub(crate) fn update(layout: &Layout, set: &[usize], rows: Vec<(Box<[Value]>, Vec<Value>)>) -> Vec<Statement> {
+pub(crate) fn update(
+    layout: &Layout,
+    set: &[usize],
+    rows: Vec<(Box<[Value]>, Vec<Value>)>,
+) -> Vec<Statement> {
     match layout.dialect {
         Dialect::Postgres => vec![postgres::update(layout, set, rows)],
         Dialect::Sqlite | Dialect::MySql => values::update(layout, set, rows),

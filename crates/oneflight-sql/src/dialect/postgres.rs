@@ -24,7 +24,9 @@ pub(crate) struct Lock(pub(crate) Vec<i64>);
 impl Lock {
     /// The stripes of these hashes.
     pub(crate) fn new(hashes: impl Iterator<Item = u64>) -> Self {
-        let mut stripes: Vec<i64> = hashes.map(|hash| i64::from((hash >> 32) as u32 % STRIPES)).collect();
+        let mut stripes: Vec<i64> = hashes
+            .map(|hash| i64::from((hash >> 32) as u32 % STRIPES))
+            .collect();
         stripes.sort_unstable();
         stripes.dedup();
         Self(stripes)
@@ -39,7 +41,10 @@ struct Arrays {
 
 impl Arrays {
     fn new() -> Self {
-        Self { binds: Vec::new(), columns: Vec::new() }
+        Self {
+            binds: Vec::new(),
+            columns: Vec::new(),
+        }
     }
 
     fn push(&mut self, name: String, kind: Kind, values: Vec<Value>) {
@@ -54,7 +59,13 @@ impl Arrays {
             let kind = match bind {
                 Bind::Many(kind, _) | Bind::One(kind, _) => *kind,
             };
-            let _ = write!(sql, "{}${}::{}[]", if at == 0 { "" } else { ", " }, first + at, wire_type(kind));
+            let _ = write!(
+                sql,
+                "{}${}::{}[]",
+                if at == 0 { "" } else { ", " },
+                first + at,
+                wire_type(kind)
+            );
         }
         let _ = write!(sql, ") WITH ORDINALITY t({}, i)", self.columns.join(", "));
         sql
@@ -75,7 +86,9 @@ fn wire_type(kind: Kind) -> &'static str {
 fn put(col: &Col, expression: &str) -> String {
     match col.kind {
         // A time travels without its zone, which is UTC.
-        Kind::Timestamp if col.db_type.contains("with time zone") => format!("({expression} || '+00')::{}", col.db_type),
+        Kind::Timestamp if col.db_type.contains("with time zone") => {
+            format!("({expression} || '+00')::{}", col.db_type)
+        }
         _ => format!("{expression}::{}", col.db_type),
     }
 }
@@ -86,35 +99,62 @@ fn get(col: &Col) -> String {
     match col.kind {
         Kind::Date => format!("({name} - date '1970-01-01')::int8"),
         Kind::Timestamp => format!("(extract(epoch from {name}) * 1000000)::int8"),
-        _ => format!("{name}::{}", wire_type(convert::wire_out(Dialect::Postgres, col))),
+        _ => format!(
+            "{name}::{}",
+            wire_type(convert::wire_out(Dialect::Postgres, col))
+        ),
     }
 }
 
 fn selected(layout: &Layout) -> String {
-    layout.id.iter().chain(&layout.attributes).fold(String::new(), |sql, col| sql + ", " + &get(col))
+    layout
+        .id
+        .iter()
+        .chain(&layout.attributes)
+        .fold(String::new(), |sql, col| sql + ", " + &get(col))
 }
 
 /// `e.k0 = t.k0::type AND …`.
 fn same_key(cols: &[Col]) -> String {
-    let parts = cols.iter().enumerate().map(|(at, col)| format!("e.{} = {}", col.quoted, put(col, &format!("t.k{at}"))));
+    let parts = cols
+        .iter()
+        .enumerate()
+        .map(|(at, col)| format!("e.{} = {}", col.quoted, put(col, &format!("t.k{at}"))));
     parts.collect::<Vec<_>>().join(" AND ")
 }
 
 fn same_external(links: &Links) -> String {
     let (source, id) = (put(&links.source, "t.s"), put(&links.external_id, "t.x"));
-    format!("x.{} = {source} AND x.{} = {id}", links.source.quoted, links.external_id.quoted)
+    format!(
+        "x.{} = {source} AND x.{} = {id}",
+        links.source.quoted, links.external_id.quoted
+    )
 }
 
 fn push_external(arrays: &mut Arrays, externals: impl Iterator<Item = Option<[Value; 2]>>) {
-    let (sources, ids) = externals.map(|external| external.unwrap_or([Value::Null, Value::Null]).into()).unzip();
+    let (sources, ids) = externals
+        .map(|external| external.unwrap_or([Value::Null, Value::Null]).into())
+        .unzip();
     arrays.push("s".into(), Kind::Text, sources);
     arrays.push("x".into(), Kind::Text, ids);
 }
 
-fn push_cols<'a>(arrays: &mut Arrays, prefix: char, cols: &[Col], rows: impl Iterator<Item = &'a [Value]> + Clone) {
+fn push_cols<'a>(
+    arrays: &mut Arrays,
+    prefix: char,
+    cols: &[Col],
+    rows: impl Iterator<Item = &'a [Value]> + Clone,
+) {
     for (at, col) in cols.iter().enumerate() {
-        let values = rows.clone().map(|row| row.get(at).cloned().unwrap_or(Value::Null)).collect();
-        arrays.push(format!("{prefix}{at}"), convert::wire_in(Dialect::Postgres, col), values);
+        let values = rows
+            .clone()
+            .map(|row| row.get(at).cloned().unwrap_or(Value::Null))
+            .collect();
+        arrays.push(
+            format!("{prefix}{at}"),
+            convert::wire_in(Dialect::Postgres, col),
+            values,
+        );
     }
 }
 
@@ -127,7 +167,12 @@ pub(super) fn find(layout: &Layout, asks: &[Ask]) -> Statement {
     if layout.links.is_some() {
         push_external(&mut arrays, asks.iter().map(|ask| ask.external.clone()));
     }
-    push_cols(&mut arrays, 'k', &layout.key, asks.iter().map(|ask| ask.key.as_deref().unwrap_or(nothing)));
+    push_cols(
+        &mut arrays,
+        'k',
+        &layout.key,
+        asks.iter().map(|ask| ask.key.as_deref().unwrap_or(nothing)),
+    );
     let (unnest, selected, name) = (arrays.unnest(1), selected(layout), &layout.name);
     let mut parts = Vec::new();
     if let (Some(links), true) = (&layout.links, by_external) {
@@ -151,14 +196,26 @@ pub(super) fn find(layout: &Layout, asks: &[Ask]) -> Statement {
         };
         parts.push(format!(
             "SELECT t.i - 1, 0::int8, {taken}{selected} FROM {unnest} JOIN {name} e ON {}",
-            if layout.key.is_empty() { "false".to_owned() } else { same_key(&layout.key) },
+            if layout.key.is_empty() {
+                "false".to_owned()
+            } else {
+                same_key(&layout.key)
+            },
         ));
     }
-    Statement { sql: parts.join(" UNION ALL ").into(), binds: arrays.binds, returns: hit_kinds(layout) }
+    Statement {
+        sql: parts.join(" UNION ALL ").into(),
+        binds: arrays.binds,
+        returns: hit_kinds(layout),
+    }
 }
 
 fn linked(layout: &Layout, links: &Links, alias: &str) -> String {
-    let id = layout.id.as_ref().map(|id| id.quoted.as_str()).unwrap_or_default();
+    let id = layout
+        .id
+        .as_ref()
+        .map(|id| id.quoted.as_str())
+        .unwrap_or_default();
     format!("e.{id} = {alias}.{}", links.id.quoted)
 }
 
@@ -166,10 +223,18 @@ fn linked(layout: &Layout, links: &Links, alias: &str) -> String {
 fn is_missing(layout: &Layout) -> String {
     let mut guards = Vec::new();
     if let Some(links) = &layout.links {
-        guards.push(format!("NOT EXISTS (SELECT 1 FROM {} x WHERE {})", links.name, same_external(links)));
+        guards.push(format!(
+            "NOT EXISTS (SELECT 1 FROM {} x WHERE {})",
+            links.name,
+            same_external(links)
+        ));
     }
     if !layout.key.is_empty() {
-        guards.push(format!("NOT EXISTS (SELECT 1 FROM {} e WHERE {})", layout.name, same_key(&layout.key)));
+        guards.push(format!(
+            "NOT EXISTS (SELECT 1 FROM {} e WHERE {})",
+            layout.name,
+            same_key(&layout.key)
+        ));
     }
     guards.join(" AND ")
 }
@@ -177,12 +242,27 @@ fn is_missing(layout: &Layout) -> String {
 fn create_arrays(layout: &Layout, creates: &[Create], said: &[usize]) -> Arrays {
     let mut arrays = Arrays::new();
     if layout.links.is_some() {
-        push_external(&mut arrays, creates.iter().map(|create| create.unless.clone()));
+        push_external(
+            &mut arrays,
+            creates.iter().map(|create| create.unless.clone()),
+        );
     }
-    push_cols(&mut arrays, 'k', &layout.key, creates.iter().map(|create| &*create.key));
+    push_cols(
+        &mut arrays,
+        'k',
+        &layout.key,
+        creates.iter().map(|create| &*create.key),
+    );
     for &at in said {
-        let values = creates.iter().map(|create| create.attributes[at].clone()).collect();
-        arrays.push(format!("a{at}"), convert::wire_in(Dialect::Postgres, &layout.attributes[at]), values);
+        let values = creates
+            .iter()
+            .map(|create| create.attributes[at].clone())
+            .collect();
+        arrays.push(
+            format!("a{at}"),
+            convert::wire_in(Dialect::Postgres, &layout.attributes[at]),
+            values,
+        );
     }
     arrays
 }
@@ -191,10 +271,17 @@ fn create_arrays(layout: &Layout, creates: &[Create], said: &[usize]) -> Arrays 
 pub(crate) fn lock(layout: &Layout, lock: &Lock, creates: &[Create], links: &[Ask]) -> Statement {
     let mut arrays = create_arrays(layout, creates, &[]);
     let class = layout.class;
-    let mut missing = vec![format!("EXISTS (SELECT 1 FROM {} WHERE {})", arrays.unnest(2), is_missing(layout))];
+    let mut missing = vec![format!(
+        "EXISTS (SELECT 1 FROM {} WHERE {})",
+        arrays.unnest(2),
+        is_missing(layout)
+    )];
     if let (Some(known), false) = (&layout.links, links.is_empty()) {
         let mut external = Arrays::new();
-        push_external(&mut external, links.iter().map(|link| link.external.clone()));
+        push_external(
+            &mut external,
+            links.iter().map(|link| link.external.clone()),
+        );
         missing.push(format!(
             "EXISTS (SELECT 1 FROM {} WHERE NOT EXISTS (SELECT 1 FROM {} x WHERE {}))",
             external.unnest(2 + arrays.binds.len()),
@@ -215,21 +302,41 @@ pub(crate) fn lock(layout: &Layout, lock: &Lock, creates: &[Create], links: &[As
           (SELECT -1::int8 AS s WHERE cardinality($1::int8[]) = 0 UNION ALL SELECT unnest($1::int8[])) u \
           WHERE {missing} ORDER BY 1 OFFSET 0) v WHERE s >= 0 AND of_table IS NOT NULL"
     );
-    let binds = std::iter::once(Bind::Many(Kind::Int, stripes)).chain(arrays.binds).collect();
-    Statement { sql: sql.into(), binds, returns: vec![Kind::Int] }
+    let binds = std::iter::once(Bind::Many(Kind::Int, stripes))
+        .chain(arrays.binds)
+        .collect();
+    Statement {
+        sql: sql.into(),
+        binds,
+        returns: vec![Kind::Int],
+    }
 }
 
 /// The attributes that some row says: the others are left to their defaults.
 fn said(layout: &Layout, creates: &[Create]) -> Vec<usize> {
-    (0..layout.attributes.len()).filter(|&at| creates.iter().any(|create| !create.attributes[at].is_null())).collect()
+    (0..layout.attributes.len())
+        .filter(|&at| {
+            creates
+                .iter()
+                .any(|create| !create.attributes[at].is_null())
+        })
+        .collect()
 }
 
 /// Names and values of the columns of a new row.
 fn new_row(layout: &Layout, said: &[usize]) -> (String, String) {
-    let keys = layout.key.iter().enumerate().map(|(at, col)| (col, format!("t.k{at}")));
-    let attributes = said.iter().map(|&at| (&layout.attributes[at], format!("t.a{at}")));
-    let (names, values): (Vec<_>, Vec<_>) =
-        keys.chain(attributes).map(|(col, from)| (col.quoted.clone(), put(col, &from))).unzip();
+    let keys = layout
+        .key
+        .iter()
+        .enumerate()
+        .map(|(at, col)| (col, format!("t.k{at}")));
+    let attributes = said
+        .iter()
+        .map(|&at| (&layout.attributes[at], format!("t.a{at}")));
+    let (names, values): (Vec<_>, Vec<_>) = keys
+        .chain(attributes)
+        .map(|(col, from)| (col.quoted.clone(), put(col, &from)))
+        .unzip();
     (names.join(", "), values.join(", "))
 }
 
@@ -245,19 +352,37 @@ pub(crate) fn insert(layout: &Layout, creates: &[Create]) -> Statement {
         arrays.unnest(1),
         is_missing(layout),
         keys.join(", "),
-        layout.handle().iter().map(get).collect::<Vec<_>>().join(", "),
+        layout
+            .handle()
+            .iter()
+            .map(get)
+            .collect::<Vec<_>>()
+            .join(", "),
     );
-    Statement { sql: sql.into(), binds: arrays.binds, returns: handle_kinds(layout) }
+    Statement {
+        sql: sql.into(),
+        binds: arrays.binds,
+        returns: handle_kinds(layout),
+    }
 }
 
 fn handle_kinds(layout: &Layout) -> Vec<Kind> {
-    layout.handle().iter().map(|col| convert::wire_out(Dialect::Postgres, col)).collect()
+    layout
+        .handle()
+        .iter()
+        .map(|col| convert::wire_out(Dialect::Postgres, col))
+        .collect()
 }
 
 /// The handles that [`insert`] or [`insert_linked`] returned.
 pub(crate) fn created(layout: &Layout, rows: &Rows) -> Vec<Box<[Value]>> {
     let read = |row: &[Value]| {
-        layout.handle().iter().zip(row).map(|(col, value)| convert::decode(Dialect::Postgres, col, value.clone())).collect()
+        layout
+            .handle()
+            .iter()
+            .zip(row)
+            .map(|(col, value)| convert::decode(Dialect::Postgres, col, value.clone()))
+            .collect()
     };
     rows.iter().map(read).collect()
 }
@@ -267,7 +392,11 @@ pub(crate) fn insert_linked(layout: &Layout, links: &Links, creates: &[Create]) 
     let said = said(layout, creates);
     let arrays = create_arrays(layout, creates, &said);
     let (names, values) = new_row(layout, &said);
-    let id = layout.id.as_ref().map(|id| id.quoted.as_str()).unwrap_or_default();
+    let id = layout
+        .id
+        .as_ref()
+        .map(|id| id.quoted.as_str())
+        .unwrap_or_default();
     let comma = if names.is_empty() { "" } else { ", " };
     let sql = format!(
         "WITH n AS MATERIALIZED (SELECT {next} AS id, t.* FROM (SELECT * FROM {unnest} WHERE {missing} ORDER BY t.i) t), \
@@ -279,7 +408,12 @@ pub(crate) fn insert_linked(layout: &Layout, links: &Links, creates: &[Create]) 
         unnest = arrays.unnest(1),
         missing = is_missing(layout),
         name = layout.name,
-        returned = layout.handle().iter().map(get).collect::<Vec<_>>().join(", "),
+        returned = layout
+            .handle()
+            .iter()
+            .map(get)
+            .collect::<Vec<_>>()
+            .join(", "),
         crosswalk = links.name,
         s = links.source.quoted,
         x = links.external_id.quoted,
@@ -287,7 +421,11 @@ pub(crate) fn insert_linked(layout: &Layout, links: &Links, creates: &[Create]) 
         put_s = put(&links.source, "t.s"),
         put_x = put(&links.external_id, "t.x"),
     );
-    Statement { sql: sql.into(), binds: arrays.binds, returns: handle_kinds(layout) }
+    Statement {
+        sql: sql.into(),
+        binds: arrays.binds,
+        returns: handle_kinds(layout),
+    }
 }
 
 /// Links external ids to the rows that have the keys. With `exclusive`, not to one that has an id of that source already.
@@ -295,7 +433,12 @@ pub(crate) fn link(layout: &Layout, links: &Links, asks: &[Ask], exclusive: bool
     let mut arrays = Arrays::new();
     let nothing: &[Value] = &[];
     push_external(&mut arrays, asks.iter().map(|ask| ask.external.clone()));
-    push_cols(&mut arrays, 'k', &layout.key, asks.iter().map(|ask| ask.key.as_deref().unwrap_or(nothing)));
+    push_cols(
+        &mut arrays,
+        'k',
+        &layout.key,
+        asks.iter().map(|ask| ask.key.as_deref().unwrap_or(nothing)),
+    );
     let source = put(&links.source, "t.s");
     let exclusive = match exclusive {
         true => format!(
@@ -314,20 +457,37 @@ pub(crate) fn link(layout: &Layout, links: &Links, asks: &[Ask], exclusive: bool
         x = links.external_id.quoted,
         to = links.id.quoted,
         id = put(&links.external_id, "t.x"),
-        of = layout.id.as_ref().map(|id| id.quoted.as_str()).unwrap_or_default(),
+        of = layout
+            .id
+            .as_ref()
+            .map(|id| id.quoted.as_str())
+            .unwrap_or_default(),
         unnest = arrays.unnest(1),
         name = layout.name,
         key = same_key(&layout.key),
         external = same_external(links),
     );
-    Statement { sql: sql.into(), binds: arrays.binds, returns: Vec::new() }
+    Statement {
+        sql: sql.into(),
+        binds: arrays.binds,
+        returns: Vec::new(),
+    }
 }
 
 /// Locks rows in the order of their handles and reads them as [`find`] does.
 pub(crate) fn lock_rows(layout: &Layout, handles: &[Box<[Value]>]) -> Statement {
     let mut arrays = Arrays::new();
-    push_cols(&mut arrays, 'k', layout.handle(), handles.iter().map(|handle| &**handle));
-    let order: Vec<_> = layout.handle().iter().map(|col| format!("e.{}", col.quoted)).collect();
+    push_cols(
+        &mut arrays,
+        'k',
+        layout.handle(),
+        handles.iter().map(|handle| &**handle),
+    );
+    let order: Vec<_> = layout
+        .handle()
+        .iter()
+        .map(|col| format!("e.{}", col.quoted))
+        .collect();
     let sql = format!(
         "SELECT t.i - 1, 0::int8, 0::int8{} FROM {} JOIN {} e ON {} ORDER BY {} FOR NO KEY UPDATE OF e",
         selected(layout),
@@ -336,21 +496,51 @@ pub(crate) fn lock_rows(layout: &Layout, handles: &[Box<[Value]>]) -> Statement 
         same_key(layout.handle()),
         order.join(", ")
     );
-    Statement { sql: sql.into(), binds: arrays.binds, returns: hit_kinds(layout) }
+    Statement {
+        sql: sql.into(),
+        binds: arrays.binds,
+        returns: hit_kinds(layout),
+    }
 }
 
 /// Sets columns of rows that are locked.
-pub(super) fn update(layout: &Layout, set: &[usize], rows: Vec<(Box<[Value]>, Vec<Value>)>) -> Statement {
+pub(super) fn update(
+    layout: &Layout,
+    set: &[usize],
+    rows: Vec<(Box<[Value]>, Vec<Value>)>,
+) -> Statement {
     let mut arrays = Arrays::new();
-    push_cols(&mut arrays, 'k', layout.handle(), rows.iter().map(|(handle, _)| &**handle));
+    push_cols(
+        &mut arrays,
+        'k',
+        layout.handle(),
+        rows.iter().map(|(handle, _)| &**handle),
+    );
     let mut sets = Vec::new();
     for (at, &attribute) in set.iter().enumerate() {
         let col = &layout.attributes[attribute];
         let values = rows.iter().map(|(_, values)| values[at].clone()).collect();
-        arrays.push(format!("a{at}"), convert::wire_in(Dialect::Postgres, col), values);
-        sets.push(format!("{} = {}", col.quoted, put(col, &format!("t.a{at}"))));
+        arrays.push(
+            format!("a{at}"),
+            convert::wire_in(Dialect::Postgres, col),
+            values,
+        );
+        sets.push(format!(
+            "{} = {}",
+            col.quoted,
+            put(col, &format!("t.a{at}"))
+        ));
     }
-    let sql =
-        format!("UPDATE {} e SET {} FROM {} WHERE {}", layout.name, sets.join(", "), arrays.unnest(1), same_key(layout.handle()));
-    Statement { sql: sql.into(), binds: arrays.binds, returns: Vec::new() }
+    let sql = format!(
+        "UPDATE {} e SET {} FROM {} WHERE {}",
+        layout.name,
+        sets.join(", "),
+        arrays.unnest(1),
+        same_key(layout.handle())
+    );
+    Statement {
+        sql: sql.into(),
+        binds: arrays.binds,
+        returns: Vec::new(),
+    }
 }

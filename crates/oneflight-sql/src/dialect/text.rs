@@ -24,7 +24,9 @@ fn civil(days: i64) -> (i64, i64, i64) {
 /// `2026-11-29`; none outside the years 1 to 9999, which not every database can hold.
 pub(super) fn date(days: i64) -> Option<String> {
     let (year, month, day) = civil(days);
-    (1..=9999).contains(&year).then(|| format!("{year:04}-{month:02}-{day:02}"))
+    (1..=9999)
+        .contains(&year)
+        .then(|| format!("{year:04}-{month:02}-{day:02}"))
 }
 
 /// `2026-11-29 17:20:00.000001`.
@@ -32,7 +34,12 @@ pub(super) fn timestamp(micros: i64) -> Option<String> {
     let date = date(micros.div_euclid(86_400_000_000))?;
     let of_day = micros.rem_euclid(86_400_000_000);
     let (seconds, micros) = (of_day / 1_000_000, of_day % 1_000_000);
-    Some(format!("{date} {:02}:{:02}:{:02}.{micros:06}", seconds / 3600, seconds / 60 % 60, seconds % 60))
+    Some(format!(
+        "{date} {:02}:{:02}:{:02}.{micros:06}",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    ))
 }
 
 /// Reads `YYYY-MM-DD`.
@@ -41,7 +48,9 @@ pub(super) fn parse_date(text: &str) -> Option<i32> {
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
     let fits = (1..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
     let days = days(year, month, day);
-    (fits && civil(days) == (year, month, day)).then(|| i32::try_from(days).ok()).flatten()
+    (fits && civil(days) == (year, month, day))
+        .then(|| i32::try_from(days).ok())
+        .flatten()
 }
 
 /// Reads `YYYY-MM-DD[ T]HH:MM:SS[.ffffff][Z]`, or a day alone.
@@ -55,7 +64,11 @@ pub(super) fn parse_timestamp(text: &str) -> Option<i64> {
     let (hours, minutes) = (parts.next()??, parts.next()??);
     let seconds = parts.next().unwrap_or(Some(0))?;
     let fraction: i64 = format!("{fraction:0<6}").get(..6)?.parse().ok()?;
-    Some(i64::from(parse_date(date)?) * 86_400_000_000 + (hours * 3600 + minutes * 60 + seconds) * 1_000_000 + fraction)
+    Some(
+        i64::from(parse_date(date)?) * 86_400_000_000
+            + (hours * 3600 + minutes * 60 + seconds) * 1_000_000
+            + fraction,
+    )
 }
 
 /// Canonical: no sign on zero, no leading zeros but one, no trailing zeros after the point.
@@ -88,10 +101,18 @@ pub(super) fn uuid(uuid: &[u8; 16]) -> String {
 
 /// Reads a UUID with or without hyphens.
 pub(super) fn parse_uuid(text: &str) -> Option<[u8; 16]> {
-    let digits: Vec<u8> =
-        text.chars().filter(|c| *c != '-').map(|c| c.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
-    let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect();
-    (digits.len() == 32).then(|| bytes.try_into().ok()).flatten()
+    let digits: Vec<u8> = text
+        .chars()
+        .filter(|c| *c != '-')
+        .map(|c| c.to_digit(16).map(|digit| digit as u8))
+        .collect::<Option<_>>()?;
+    let bytes: Vec<u8> = digits
+        .chunks(2)
+        .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+        .collect();
+    (digits.len() == 32)
+        .then(|| bytes.try_into().ok())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -100,7 +121,10 @@ mod tests {
 
     #[test]
     fn every_day_survives_being_text() {
-        for day in (-719_162..=2_932_896).step_by(13).chain([-1, 0, 1, 11_016, 2_932_896]) {
+        for day in (-719_162..=2_932_896)
+            .step_by(13)
+            .chain([-1, 0, 1, 11_016, 2_932_896])
+        {
             let text = date(day).unwrap();
             assert_eq!(parse_date(&text), Some(day as i32), "{text}");
         }
@@ -115,15 +139,24 @@ mod tests {
         for micros in [0, -1, 1, 1_795_972_800_000_001, -62_135_596_800_000_000] {
             assert_eq!(parse_timestamp(&timestamp(micros).unwrap()), Some(micros));
         }
-        assert_eq!(parse_timestamp("1970-01-02T00:00:01.5Z"), Some(86_401_500_000));
+        assert_eq!(
+            parse_timestamp("1970-01-02T00:00:01.5Z"),
+            Some(86_401_500_000)
+        );
         assert_eq!(parse_timestamp("1970-01-02"), Some(86_400_000_000));
     }
 
     #[test]
     fn a_decimal_has_one_spelling() {
-        for (text, canonical) in
-            [("1.50", "1.5"), ("-0.0", "0"), ("007", "7"), ("100", "100"), (".5", "0.5"), ("-1.000", "-1"), ("0", "0")]
-        {
+        for (text, canonical) in [
+            ("1.50", "1.5"),
+            ("-0.0", "0"),
+            ("007", "7"),
+            ("100", "100"),
+            (".5", "0.5"),
+            ("-1.000", "-1"),
+            ("0", "0"),
+        ] {
             assert_eq!(decimal(text), canonical);
         }
     }

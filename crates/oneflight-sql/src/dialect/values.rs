@@ -5,16 +5,13 @@
 //!   mysql   GET_LOCK · BEGIN · find · (decide) · insert · link · update · find · COMMIT · RELEASE_LOCK
 //! ```
 //!
-//! A list of rows to be joined is `VALUES` on SQLite, one JSON document on MySQL (whose types of parameters in `VALUES` are
-//! guessed before they are bound: MariaDB 10.11 then finds nothing, and says nothing).
-//!
 //! V1. `VALUES` come in sizes that are powers of two, so that few texts are prepared, again and again.
 //! V2. Whoever runs `insert` or `link` holds the lock of all writers, and has read under it that the rows are missing.
 
-use super::{Ask, Col, Create, Dialect, Layout, Links, convert, hit_kinds};
+use super::list::{Listed, bind, list, listed, listed_external, put, with};
+use super::{Ask, Col, Create, Dialect, Layout, Links, hit_kinds};
 use crate::driver::{Bind, Statement};
 use crate::value::{Kind, Value};
-use std::fmt::Write;
 
 /// The most rows of one list, and the most parameters of one statement.
 fn limits(dialect: Dialect) -> (usize, usize) {
@@ -45,129 +42,6 @@ fn marks(rows: usize, width: usize) -> String {
     vec![row; rows].join(", ")
 }
 
-/// A column of a list.
-struct Listed<'c> {
-    name: String,
-    col: &'c Col,
-    /// True if it is compared, and not only stored.
-    compared: bool,
-}
-
-fn listed(prefix: char, cols: &[Col], compared: bool) -> Vec<Listed<'_>> {
-    cols.iter().enumerate().map(|(at, col)| Listed { name: format!("{prefix}{at}"), col, compared }).collect()
-}
-
-fn listed_external(links: &Links) -> [Listed<'_>; 2] {
-    [("s", &links.source), ("x", &links.external_id)].map(|(name, col)| Listed { name: name.into(), col, compared: true })
-}
-
-/// A list of rows that a statement joins.
-struct List {
-    /// What comes before the statement.
-    with: String,
-    /// What stands in its FROM, under the alias `t`.
-    from: String,
-    /// The number of a row, counted from 0.
-    number: &'static str,
-    binds: Vec<Bind>,
-}
-
-/// Makes a list. The number of its first row is `first`; its name is `name`.
-fn list<'v>(
-    layout: &Layout,
-    name: &str,
-    first: usize,
-    cols: &[Listed<'_>],
-    rows: impl ExactSizeIterator<Item = Vec<&'v Value>>,
-) -> List {
-    match layout.dialect {
-        Dialect::Sqlite => {
-            let names = cols.iter().fold("i".to_owned(), |names, col| names + ", " + &col.name);
-            let mut with = format!("{name}({names}) AS (VALUES ");
-            let marks = ", ?".repeat(cols.len());
-            let mut binds = Vec::with_capacity(cols.len() * rows.len());
-            for (at, row) in rows.enumerate() {
-                let _ = write!(with, "{}({}{marks})", if at == 0 { "" } else { ", " }, first + at);
-                binds.extend(cols.iter().zip(row).map(|(col, value)| bind(layout, col.col, value)));
-            }
-            with.push(')');
-            List { with, from: format!("{name} t"), number: "t.i", binds }
-        }
-        _ => {
-            let columns = cols.iter().enumerate().map(|(at, col)| format!(", {} {} PATH '$[{at}]'", col.name, json_type(layout, col)));
-            let columns: String = columns.collect();
-            let from = format!("JSON_TABLE(?, '$[*]' COLUMNS (i FOR ORDINALITY{columns})) t");
-            let mut json = String::from("[");
-            for (at, row) in rows.enumerate() {
-                json.push_str(if at == 0 { "[" } else { ",[" });
-                for (at, value) in row.into_iter().enumerate() {
-                    json.push_str(if at == 0 { "" } else { "," });
-                    push_json(&mut json, value);
-                }
-                json.push(']');
-            }
-            json.push(']');
-            let binds = vec![Bind::One(Kind::Text, Value::Text(json.into()))];
-            List { with: String::new(), from, number: "t.i - 1", binds }
-        }
-    }
-}
-
-fn with(lists: &[&List]) -> String {
-    let lists: Vec<_> = lists.iter().map(|list| list.with.as_str()).filter(|with| !with.is_empty()).collect();
-    if lists.is_empty() { String::new() } else { format!("WITH {} ", lists.join(", ")) }
-}
-
-fn push_json(json: &mut String, value: &Value) {
-    match value {
-        Value::Text(text) => json.push_str(&serde_json::Value::from(&**text).to_string()),
-        Value::Int(int) => {
-            let _ = write!(json, "{int}");
-        }
-        Value::Real(real) => {
-            let _ = write!(json, "{real:e}");
-        }
-        Value::Bytes(bytes) => {
-            json.push('"');
-            bytes.iter().for_each(|byte| {
-                let _ = write!(json, "{byte:02x}");
-            });
-            json.push('"');
-        }
-        _ => json.push_str("null"),
-    }
-}
-
-/// MySQL: the type of a column of a JSON list.
-fn json_type(layout: &Layout, listed: &Listed<'_>) -> String {
-    match convert::wire_in(layout.dialect, listed.col) {
-        Kind::Int => "BIGINT".to_owned(),
-        Kind::Real => "DOUBLE".to_owned(),
-        Kind::Text if !listed.compared => "LONGTEXT CHARACTER SET utf8mb4".to_owned(),
-        // Longer than any index can hold, twice over for bytes in hexadecimal digits.
-        _ => match &listed.col.collation {
-            Some(collation) => {
-                let charset = collation.split('_').next().unwrap_or("utf8mb4");
-                format!("VARCHAR(3072) CHARACTER SET {charset} COLLATE {collation}")
-            }
-            None if listed.compared => "VARCHAR(6144) CHARACTER SET ascii".to_owned(),
-            None => "LONGTEXT CHARACTER SET ascii".to_owned(),
-        },
-    }
-}
-
-/// A value of a list as the column's own type.
-fn put(layout: &Layout, col: &Col, expression: &str) -> String {
-    match (layout.dialect, col.kind) {
-        (Dialect::Sqlite, _) => expression.to_owned(),
-        (_, Kind::Date) => format!("CAST({expression} AS DATE)"),
-        (_, Kind::Timestamp) => format!("CAST({expression} AS DATETIME(6))"),
-        (_, Kind::Decimal) => format!("CAST({expression} AS DECIMAL(65, 30))"),
-        _ if convert::wire_in(layout.dialect, col) == Kind::Bytes => format!("UNHEX({expression})"),
-        _ => expression.to_owned(),
-    }
-}
-
 /// A column as it travels out.
 fn get(layout: &Layout, col: &Col) -> String {
     let name = format!("e.{}", col.quoted);
@@ -175,33 +49,48 @@ fn get(layout: &Layout, col: &Col) -> String {
         (Dialect::MySql, Kind::Int | Kind::Bool) => format!("CAST({name} AS SIGNED)"),
         (Dialect::MySql, Kind::Real) => format!("CAST({name} AS DOUBLE)"),
         (Dialect::MySql, Kind::Date) => format!("DATEDIFF({name}, '1970-01-01')"),
-        (Dialect::MySql, Kind::Timestamp) => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {name})"),
+        (Dialect::MySql, Kind::Timestamp) => {
+            format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {name})")
+        }
         (Dialect::MySql, Kind::Decimal) => format!("CAST({name} AS CHAR)"),
         _ => name,
     }
 }
 
 fn selected(layout: &Layout) -> String {
-    layout.id.iter().chain(&layout.attributes).fold(String::new(), |sql, col| sql + ", " + &get(layout, col))
+    layout
+        .id
+        .iter()
+        .chain(&layout.attributes)
+        .fold(String::new(), |sql, col| sql + ", " + &get(layout, col))
 }
 
 fn join(layout: &Layout) -> &'static str {
     // The list leads, and each of its rows is looked up by the index.
-    if layout.dialect == Dialect::Sqlite { "CROSS JOIN" } else { "STRAIGHT_JOIN" }
+    if layout.dialect == Dialect::Sqlite {
+        "CROSS JOIN"
+    } else {
+        "STRAIGHT_JOIN"
+    }
 }
 
 fn same_key(layout: &Layout, cols: &[Col]) -> String {
     let parts = cols.iter().enumerate();
-    let parts = parts.map(|(at, col)| format!("e.{} = {}", col.quoted, put(layout, col, &format!("t.k{at}"))));
+    let parts = parts.map(|(at, col)| {
+        format!(
+            "e.{} = {}",
+            col.quoted,
+            put(layout, col, &format!("t.k{at}"))
+        )
+    });
     parts.collect::<Vec<_>>().join(" AND ")
 }
 
 fn quoted<'a>(cols: impl IntoIterator<Item = &'a Col>) -> String {
-    cols.into_iter().map(|col| col.quoted.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-fn bind(layout: &Layout, col: &Col, value: &Value) -> Bind {
-    Bind::One(convert::wire_in(layout.dialect, col), value.clone())
+    cols.into_iter()
+        .map(|col| col.quoted.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn external_binds(external: Option<&[Value; 2]>) -> impl Iterator<Item = Bind> {
@@ -214,8 +103,14 @@ fn linked(layout: &Layout, links: &Links, alias: &str) -> String {
 }
 
 fn same_external(layout: &Layout, links: &Links) -> String {
-    let (source, id) = (put(layout, &links.source, "t.s"), put(layout, &links.external_id, "t.x"));
-    format!("x.{} = {source} AND x.{} = {id}", links.source.quoted, links.external_id.quoted)
+    let (source, id) = (
+        put(layout, &links.source, "t.s"),
+        put(layout, &links.external_id, "t.x"),
+    );
+    format!(
+        "x.{} = {source} AND x.{} = {id}",
+        links.source.quoted, links.external_id.quoted
+    )
 }
 
 /// Finds rows by external id and by key. `VALUES` that are short of their size are filled up with the last row (V1): found twice
@@ -223,23 +118,42 @@ fn same_external(layout: &Layout, links: &Links) -> String {
 pub(super) fn find(layout: &Layout, asks: &[Ask]) -> Vec<Statement> {
     let by_external = layout.links.is_some() && asks.iter().any(|ask| ask.external.is_some());
     let by_key = !layout.key.is_empty() && asks.iter().any(|ask| ask.key.is_some());
-    let width = 2 * usize::from(by_external) * (1 + usize::from(by_key)) + layout.key.len() * usize::from(by_key);
+    let width = 2 * usize::from(by_external) * (1 + usize::from(by_key))
+        + layout.key.len() * usize::from(by_key);
     let (most_rows, most_binds) = limits(layout.dialect);
     let most = match layout.dialect {
         Dialect::Sqlite => 1usize << (most_binds / width.max(1)).clamp(1, most_rows).ilog2(),
         _ => asks.len().max(1),
     };
     let chunks = asks.chunks(most).enumerate();
-    chunks.map(|(at, chunk)| find_list(layout, chunk, at * most, by_external, by_key)).collect()
+    chunks
+        .map(|(at, chunk)| find_list(layout, chunk, at * most, by_external, by_key))
+        .collect()
 }
 
-fn find_list(layout: &Layout, asks: &[Ask], first: usize, by_external: bool, by_key: bool) -> Statement {
-    let size = if layout.dialect == Dialect::Sqlite { asks.len().next_power_of_two() } else { asks.len() };
+fn find_list(
+    layout: &Layout,
+    asks: &[Ask],
+    first: usize,
+    by_external: bool,
+    by_key: bool,
+) -> Statement {
+    let size = if layout.dialect == Dialect::Sqlite {
+        asks.len().next_power_of_two()
+    } else {
+        asks.len()
+    };
     let rows = || (0..size).map(|row| &asks[row.min(asks.len() - 1)]);
     let (selected, name, join) = (selected(layout), &layout.name, join(layout));
     let (mut lists, mut parts) = (Vec::new(), Vec::new());
     if let (Some(links), true) = (&layout.links, by_external) {
-        let list = list(layout, "tx", first, &listed_external(links), rows().map(|ask| external(ask).into()));
+        let list = list(
+            layout,
+            "tx",
+            first,
+            &listed_external(links),
+            rows().map(|ask| external(ask).into()),
+        );
         parts.push(format!(
             "SELECT {}, 1, 0{selected} FROM {} {join} {} x ON {} {join} {name} e ON {}",
             list.number,
@@ -253,8 +167,16 @@ fn find_list(layout: &Layout, asks: &[Ask], first: usize, by_external: bool, by_
     if by_key {
         let of_source = layout.links.as_ref().filter(|_| by_external);
         let mut cols = listed('k', &layout.key, true);
-        cols.extend(of_source.map(|links| Listed { name: "s".into(), col: &links.source, compared: true }));
-        let row = |ask| key(layout, ask).chain(of_source.map(|_| external(ask)[0])).collect();
+        cols.extend(of_source.map(|links| Listed {
+            name: "s".into(),
+            col: &links.source,
+            compared: true,
+        }));
+        let row = |ask| {
+            key(layout, ask)
+                .chain(of_source.map(|_| external(ask)[0]))
+                .collect()
+        };
         let list = list(layout, "tk", first, &cols, rows().map(row));
         let taken = match of_source {
             Some(links) => format!(
@@ -276,11 +198,21 @@ fn find_list(layout: &Layout, asks: &[Ask], first: usize, by_external: bool, by_
     }
     if parts.is_empty() {
         // Nobody can be found who has neither an external id nor a key.
-        parts.push(format!("SELECT 0, 0, 0{selected} FROM {name} e WHERE 1 = 0"));
+        parts.push(format!(
+            "SELECT 0, 0, 0{selected} FROM {name} e WHERE 1 = 0"
+        ));
     }
-    let sql = format!("{}{}", with(&lists.iter().collect::<Vec<_>>()), parts.join(" UNION ALL "));
+    let sql = format!(
+        "{}{}",
+        with(&lists.iter().collect::<Vec<_>>()),
+        parts.join(" UNION ALL ")
+    );
     let binds = lists.into_iter().flat_map(|list| list.binds).collect();
-    Statement { sql: sql.into(), binds, returns: hit_kinds(layout) }
+    Statement {
+        sql: sql.into(),
+        binds,
+        returns: hit_kinds(layout),
+    }
 }
 
 fn external(ask: &Ask) -> [&Value; 2] {
@@ -291,18 +223,36 @@ fn external(ask: &Ask) -> [&Value; 2] {
 }
 
 fn key<'a>(layout: &'a Layout, ask: &'a Ask) -> impl Iterator<Item = &'a Value> {
-    (0..layout.key.len()).map(|at| ask.key.as_ref().and_then(|key| key.get(at)).unwrap_or(&Value::Null))
+    (0..layout.key.len()).map(|at| {
+        ask.key
+            .as_ref()
+            .and_then(|key| key.get(at))
+            .unwrap_or(&Value::Null)
+    })
 }
 
 /// Inserts rows, all of which are missing (V2). The statement says how many it must have changed.
 pub(crate) fn insert(layout: &Layout, creates: &[&Create]) -> Vec<Statement> {
-    let said: Vec<usize> =
-        (0..layout.attributes.len()).filter(|&at| creates.iter().any(|create| !create.attributes[at].is_null())).collect();
-    let columns = quoted(layout.key.iter().chain(said.iter().map(|&at| &layout.attributes[at])));
+    let said: Vec<usize> = (0..layout.attributes.len())
+        .filter(|&at| {
+            creates
+                .iter()
+                .any(|create| !create.attributes[at].is_null())
+        })
+        .collect();
+    let columns = quoted(
+        layout
+            .key
+            .iter()
+            .chain(said.iter().map(|&at| &layout.attributes[at])),
+    );
     let width = layout.key.len() + said.len();
     // A writer that takes no lock of ours may have been faster; the row is then found, and no error.
     let or_else = match (layout.dialect, layout.key.first()) {
-        (Dialect::MySql, Some(first)) => format!(" ON DUPLICATE KEY UPDATE {0} = {1}.{0}", first.quoted, layout.name),
+        (Dialect::MySql, Some(first)) => format!(
+            " ON DUPLICATE KEY UPDATE {0} = {1}.{0}",
+            first.quoted, layout.name
+        ),
         _ => String::new(),
     };
     let insert = |list: Vec<&Create>| {
@@ -310,15 +260,34 @@ pub(crate) fn insert(layout: &Layout, creates: &[&Create]) -> Vec<Statement> {
             (0, Dialect::Sqlite) => return insert_empty(layout, list.len()),
             _ => marks(list.len(), width),
         };
-        let sql = format!("INSERT INTO {} ({columns}) VALUES {rows}{or_else}", layout.name);
+        let sql = format!(
+            "INSERT INTO {} ({columns}) VALUES {rows}{or_else}",
+            layout.name
+        );
         let mut binds = Vec::with_capacity(width * list.len());
         for create in list {
-            binds.extend(layout.key.iter().zip(&create.key).map(|(col, value)| bind(layout, col, value)));
-            binds.extend(said.iter().map(|&at| bind(layout, &layout.attributes[at], &create.attributes[at])));
+            binds.extend(
+                layout
+                    .key
+                    .iter()
+                    .zip(&create.key)
+                    .map(|(col, value)| bind(layout, col, value)),
+            );
+            binds.extend(
+                said.iter()
+                    .map(|&at| bind(layout, &layout.attributes[at], &create.attributes[at])),
+            );
         }
-        vec![Statement { sql: sql.into(), binds, returns: Vec::new() }]
+        vec![Statement {
+            sql: sql.into(),
+            binds,
+            returns: Vec::new(),
+        }]
     };
-    lists(layout.dialect, width, creates.to_vec()).into_iter().flat_map(insert).collect()
+    lists(layout.dialect, width, creates.to_vec())
+        .into_iter()
+        .flat_map(insert)
+        .collect()
 }
 
 /// SQLite has no `VALUES ()`.
@@ -348,7 +317,11 @@ pub(crate) fn insert_linked(layout: &Layout, links: &Links, creates: &[&Create])
         let mut link = Statement::new(sql);
         for (at, create) in list.iter().enumerate() {
             link.binds.extend(external_binds(create.unless.as_ref()));
-            let offset = if layout.dialect == Dialect::Sqlite { list.len() - 1 - at } else { at };
+            let offset = if layout.dialect == Dialect::Sqlite {
+                list.len() - 1 - at
+            } else {
+                at
+            };
             link = link.int(offset as i64);
         }
         statements.push(link);
@@ -361,7 +334,9 @@ pub(crate) fn link(layout: &Layout, links: &Links, asks: &[&Ask]) -> Vec<Stateme
     let mut cols = Vec::from(listed_external(links));
     cols.extend(listed('k', &layout.key, true));
     let link = |chunk: Vec<&Ask>| {
-        let rows = chunk.into_iter().map(|ask| external(ask).into_iter().chain(key(layout, ask)).collect());
+        let rows = chunk
+            .into_iter()
+            .map(|ask| external(ask).into_iter().chain(key(layout, ask)).collect());
         let list = list(layout, "t", 0, &cols, rows);
         let sql = format!(
             "{}INSERT INTO {} ({}) SELECT t.s, t.x, e.{} FROM {} {} {} e ON {}",
@@ -374,31 +349,68 @@ pub(crate) fn link(layout: &Layout, links: &Links, asks: &[&Ask]) -> Vec<Stateme
             layout.name,
             same_key(layout, &layout.key),
         );
-        Statement { sql: sql.into(), binds: list.binds, returns: Vec::new() }
+        Statement {
+            sql: sql.into(),
+            binds: list.binds,
+            returns: Vec::new(),
+        }
     };
-    lists(layout.dialect, cols.len(), asks.to_vec()).into_iter().map(link).collect()
+    lists(layout.dialect, cols.len(), asks.to_vec())
+        .into_iter()
+        .map(link)
+        .collect()
 }
 
 /// Sets columns of rows.
-pub(super) fn update(layout: &Layout, set: &[usize], rows: Vec<(Box<[Value]>, Vec<Value>)>) -> Vec<Statement> {
+pub(super) fn update(
+    layout: &Layout,
+    set: &[usize],
+    rows: Vec<(Box<[Value]>, Vec<Value>)>,
+) -> Vec<Statement> {
     let handle = layout.handle();
     let mut cols = listed('k', handle, true);
     let targets: Vec<&Col> = set.iter().map(|&at| &layout.attributes[at]).collect();
-    cols.extend(targets.iter().enumerate().map(|(at, col)| Listed { name: format!("a{at}"), col, compared: false }));
+    cols.extend(targets.iter().enumerate().map(|(at, col)| Listed {
+        name: format!("a{at}"),
+        col,
+        compared: false,
+    }));
     let sets = |prefix: &str| {
         let sets = targets.iter().enumerate();
-        let sets = sets.map(|(at, col)| format!("{prefix}{} = {}", col.quoted, put(layout, col, &format!("t.a{at}"))));
+        let sets = sets.map(|(at, col)| {
+            format!(
+                "{prefix}{} = {}",
+                col.quoted,
+                put(layout, col, &format!("t.a{at}"))
+            )
+        });
         sets.collect::<Vec<_>>().join(", ")
     };
     let update = |chunk: Vec<(Box<[Value]>, Vec<Value>)>| {
-        let rows = chunk.iter().map(|(key, values)| key.iter().chain(values).collect());
+        let rows = chunk
+            .iter()
+            .map(|(key, values)| key.iter().chain(values).collect());
         let list = list(layout, "t", 0, &cols, rows);
         let (name, same, from) = (&layout.name, same_key(layout, handle), &list.from);
         let sql = match layout.dialect {
-            Dialect::Sqlite => format!("{}UPDATE {name} AS e SET {} FROM {from} WHERE {same}", with(&[&list]), sets("")),
-            _ => format!("UPDATE {from} STRAIGHT_JOIN {name} e ON {same} SET {}", sets("e.")),
+            Dialect::Sqlite => format!(
+                "{}UPDATE {name} AS e SET {} FROM {from} WHERE {same}",
+                with(&[&list]),
+                sets("")
+            ),
+            _ => format!(
+                "UPDATE {from} STRAIGHT_JOIN {name} e ON {same} SET {}",
+                sets("e.")
+            ),
         };
-        Statement { sql: sql.into(), binds: list.binds, returns: Vec::new() }
+        Statement {
+            sql: sql.into(),
+            binds: list.binds,
+            returns: Vec::new(),
+        }
     };
-    lists(layout.dialect, cols.len(), rows).into_iter().map(update).collect()
+    lists(layout.dialect, cols.len(), rows)
+        .into_iter()
+        .map(update)
+        .collect()
 }

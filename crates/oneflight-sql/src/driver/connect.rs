@@ -1,10 +1,10 @@
 //! From a URL to a driver.
 
+use super::contract::Driver;
 use super::error::{DriverError, Fault};
 use super::mysql::SqlxMySql;
 use super::postgres::PgDriver;
 use super::sqlite::SqlxSqlite;
-use super::contract::Driver;
 use sqlx::Connection;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
@@ -24,7 +24,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { connections: 2, create: true }
+        Self {
+            connections: 2,
+            create: true,
+        }
     }
 }
 
@@ -69,7 +72,9 @@ pub async fn connect(url: &str, options: Options) -> Result<Arc<dyn Driver>, Dri
         "sqlite" => sqlite(url, options).await,
         "postgres" | "postgresql" => postgres(url, options).await,
         "mysql" | "mariadb" => mysql(url, options).await,
-        _ => Err(wrong("expected a URL that begins with sqlite:, postgres:// or mysql://".to_owned())),
+        _ => Err(wrong(
+            "expected a URL that begins with sqlite:, postgres:// or mysql://".to_owned(),
+        )),
     }
 }
 
@@ -82,10 +87,18 @@ async fn sqlite(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverEr
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(30))
         .synchronous(SqliteSynchronous::Normal);
-    let connect = if is_memory { connect } else { connect.journal_mode(SqliteJournalMode::Wal) };
+    let connect = if is_memory {
+        connect
+    } else {
+        connect.journal_mode(SqliteJournalMode::Wal)
+    };
     let pool = SqlitePoolOptions::new()
         // Each connection to `:memory:` has a database of its own, so there is one, and it lives as long as the pool.
-        .max_connections(if is_memory { 1 } else { options.connections.max(1) as u32 })
+        .max_connections(if is_memory {
+            1
+        } else {
+            options.connections.max(1) as u32
+        })
         .idle_timeout(None)
         .max_lifetime(None)
         .acquire_timeout(Duration::from_secs(120))
@@ -104,19 +117,26 @@ async fn postgres(url: &str, options: Options) -> Result<Arc<dyn Driver>, Driver
         config.user(user);
     }
     config.connect_timeout(Duration::from_secs(15));
-    Ok(Arc::new(PgDriver::connect(config, options.connections).await?))
+    Ok(Arc::new(
+        PgDriver::connect(config, options.connections).await?,
+    ))
 }
 
 async fn mysql(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverError> {
     let mut connect = MySqlConnectOptions::from_str(url)
         .map_err(|_| wrong("expected mysql://USER@HOST:PORT/DATABASE".to_owned()))?
         .charset("utf8mb4");
-    let has_password = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).is_some_and(|(who, _)| who.contains(':'));
+    let has_password = url
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split_once('@'))
+        .is_some_and(|(who, _)| who.contains(':'));
     if !has_password && let Ok(password) = std::env::var("MYSQL_PWD") {
         connect = connect.password(&password);
     }
     // A pool goes on trying where nobody listens; here that is an error at once.
-    let first = MySqlConnection::connect_with(&connect).await.map_err(DriverError::from_sqlx)?;
+    let first = MySqlConnection::connect_with(&connect)
+        .await
+        .map_err(DriverError::from_sqlx)?;
     first.close().await.map_err(DriverError::from_sqlx)?;
     let pool = MySqlPoolOptions::new()
         .max_connections(options.connections.max(1) as u32)

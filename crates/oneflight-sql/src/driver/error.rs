@@ -42,19 +42,30 @@ pub enum Fault {
 impl Fault {
     /// True if the same statements may succeed when they are run again.
     pub fn is_passing(self) -> bool {
-        matches!(self, Self::Deadlock | Self::Serialization | Self::LockTimeout | Self::Lost)
+        matches!(
+            self,
+            Self::Deadlock | Self::Serialization | Self::LockTimeout | Self::Lost
+        )
     }
 
     /// True if one record is to blame, so that the others of its batch can be stored without it.
     pub fn is_of_the_record(self) -> bool {
-        matches!(self, Self::Unique | Self::TooLong | Self::Constraint | Self::Data)
+        matches!(
+            self,
+            Self::Unique | Self::TooLong | Self::Constraint | Self::Data
+        )
     }
 }
 
 impl DriverError {
     /// An error of a driver that is not in this crate, or of a test.
     pub fn new(fault: Fault, message: impl Into<String>) -> Self {
-        Self { fault, code: None, message: message.into().into(), source: None }
+        Self {
+            fault,
+            code: None,
+            message: message.into().into(),
+            source: None,
+        }
     }
 
     /// The class of the fault.
@@ -72,14 +83,26 @@ impl DriverError {
         let (fault, code, message) = match error.as_db_error() {
             Some(db) => {
                 let code = db.code().code();
-                let detail = db.detail().map(|detail| format!(" ({detail})")).unwrap_or_default();
-                (postgres_fault(code), Some(code.into()), format!("{}{detail}", db.message()))
+                let detail = db
+                    .detail()
+                    .map(|detail| format!(" ({detail})"))
+                    .unwrap_or_default();
+                (
+                    postgres_fault(code),
+                    Some(code.into()),
+                    format!("{}{detail}", db.message()),
+                )
             }
             // The client's own errors about the link: closed, broken, refused. What is left is our mistake.
             None if error.is_closed() || is_io(&error) => (Fault::Lost, None, whole(&error)),
             None => (Fault::Other, None, whole(&error)),
         };
-        Self { fault, code, message: message.into(), source: Some(Arc::new(error)) }
+        Self {
+            fault,
+            code,
+            message: message.into(),
+            source: Some(Arc::new(error)),
+        }
     }
 
     /// Reads an error of sqlx.
@@ -88,20 +111,45 @@ impl DriverError {
         let (fault, code, message) = match &error {
             E::Database(db) => {
                 if let Some(pg) = db.try_downcast_ref::<sqlx::postgres::PgDatabaseError>() {
-                    let detail = pg.detail().map(|detail| format!(" ({detail})")).unwrap_or_default();
-                    (postgres_fault(pg.code()), Some(pg.code().to_owned()), format!("{}{detail}", pg.message()))
+                    let detail = pg
+                        .detail()
+                        .map(|detail| format!(" ({detail})"))
+                        .unwrap_or_default();
+                    (
+                        postgres_fault(pg.code()),
+                        Some(pg.code().to_owned()),
+                        format!("{}{detail}", pg.message()),
+                    )
                 } else if let Some(my) = db.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>() {
-                    (mysql_fault(my.number()), Some(my.number().to_string()), my.message().to_owned())
+                    (
+                        mysql_fault(my.number()),
+                        Some(my.number().to_string()),
+                        my.message().to_owned(),
+                    )
                 } else {
                     let code = db.code().map(|code| code.into_owned());
-                    let number = code.as_deref().and_then(|code| code.parse().ok()).unwrap_or(0);
-                    (sqlite_fault(number, db.message()), code, db.message().to_owned())
+                    let number = code
+                        .as_deref()
+                        .and_then(|code| code.parse().ok())
+                        .unwrap_or(0);
+                    (
+                        sqlite_fault(number, db.message()),
+                        code,
+                        db.message().to_owned(),
+                    )
                 }
             }
-            E::Io(_) | E::Tls(_) | E::Protocol(_) | E::PoolClosed | E::WorkerCrashed => (Fault::Lost, None, error.to_string()),
+            E::Io(_) | E::Tls(_) | E::Protocol(_) | E::PoolClosed | E::WorkerCrashed => {
+                (Fault::Lost, None, error.to_string())
+            }
             _ => (Fault::Other, None, error.to_string()),
         };
-        Self { fault, code: code.map(Into::into), message: message.into(), source: Some(Arc::new(error)) }
+        Self {
+            fault,
+            code: code.map(Into::into),
+            message: message.into(),
+            source: Some(Arc::new(error)),
+        }
     }
 }
 
@@ -114,7 +162,9 @@ fn postgres_fault(code: &str) -> Fault {
         "55P03" | "57014" => Fault::LockTimeout,
         "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "53300" => Fault::Lost,
         "22001" | "54000" => Fault::TooLong,
-        "42P01" | "42703" | "42704" | "42804" | "3F000" | "42883" | "42P10" | "3D000" => Fault::Schema,
+        "42P01" | "42703" | "42704" | "42804" | "3F000" | "42883" | "42P10" | "3D000" => {
+            Fault::Schema
+        }
         code if code.starts_with("08") => Fault::Lost,
         code if code.starts_with("23") => Fault::Constraint,
         code if code.starts_with("22") || code == "P0001" => Fault::Data,
@@ -129,10 +179,14 @@ fn mysql_fault(number: u16) -> Fault {
         1213 | 1479 => Fault::Deadlock,
         1020 => Fault::Serialization,
         1205 | 3572 | 1969 => Fault::LockTimeout,
-        1040 | 1053 | 1080 | 1152..=1161 | 1184 | 1927 | 2002..=2006 | 2013 | 2055 | 4031 => Fault::Lost,
+        1040 | 1053 | 1080 | 1152..=1161 | 1184 | 1927 | 2002..=2006 | 2013 | 2055 | 4031 => {
+            Fault::Lost
+        }
         1406 | 1071 => Fault::TooLong,
         1048 | 1216 | 1217 | 1364 | 1451 | 1452 | 3819 | 4025 => Fault::Constraint,
-        1264 | 1265 | 1292 | 1366 | 1367 | 1411 | 1441 | 1525 | 1690 | 1644 | 3140 | 3854 => Fault::Data,
+        1264 | 1265 | 1292 | 1366 | 1367 | 1411 | 1441 | 1525 | 1690 | 1644 | 3140 | 3854 => {
+            Fault::Data
+        }
         1049 | 1051 | 1054 | 1109 | 1146 => Fault::Schema,
         _ => Fault::Other,
     }
@@ -189,7 +243,9 @@ impl fmt::Display for DriverError {
 
 impl StdError for DriverError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn StdError + 'static))
     }
 }
 
@@ -200,9 +256,16 @@ mod tests {
     #[test]
     fn codes_fall_into_the_classes_that_decide_what_is_done() {
         assert!(postgres_fault("40P01").is_passing() && postgres_fault("08006").is_passing());
-        assert!(postgres_fault("23503").is_of_the_record() && postgres_fault("22P02").is_of_the_record());
+        assert!(
+            postgres_fault("23503").is_of_the_record()
+                && postgres_fault("22P02").is_of_the_record()
+        );
         assert!(mysql_fault(1213).is_passing() && mysql_fault(1406).is_of_the_record());
-        assert!(sqlite_fault(5, "").is_passing() && sqlite_fault(517, "").is_passing() && sqlite_fault(261, "").is_passing());
+        assert!(
+            sqlite_fault(5, "").is_passing()
+                && sqlite_fault(517, "").is_passing()
+                && sqlite_fault(261, "").is_passing()
+        );
         assert!(sqlite_fault(787, "").is_of_the_record());
         assert_eq!(sqlite_fault(1, "no such table: t"), Fault::Schema);
         assert_eq!(mysql_fault(1045), Fault::Other);

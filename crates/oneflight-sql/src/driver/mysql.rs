@@ -1,10 +1,10 @@
 //! MySQL and MariaDB through a pool of sqlx.
 
+use super::contract::Driver;
 use super::error::{DriverError, Fault};
 use super::pipeline::{Bind, Pipeline, Rows, Statement};
 use super::rehearsal::Rehearsal;
 use super::sqlx_shared::{Engine, Pooled};
-use super::contract::Driver;
 use super::turns::{self, Trips};
 use crate::dialect::Dialect;
 use crate::value::{Kind, Value};
@@ -30,7 +30,10 @@ pub struct SqlxMySql {
 impl SqlxMySql {
     /// Takes the pool.
     pub fn new(pool: MySqlPool) -> Self {
-        Self { pool, trips: Trips::default() }
+        Self {
+            pool,
+            trips: Trips::default(),
+        }
     }
 
     /// The pool.
@@ -74,7 +77,12 @@ impl Driver for SqlxMySql {
                 Ok(session)
             });
             let session = Arc::new(Mutex::new(session.await?));
-            let driver = Rehearsal { dialect: Dialect::MySql, session, trips: self.trips.clone(), is_pipelined: false };
+            let driver = Rehearsal {
+                dialect: Dialect::MySql,
+                session,
+                trips: self.trips.clone(),
+                is_pipelined: false,
+            };
             Ok(Arc::new(driver) as Arc<dyn Driver>)
         })
     }
@@ -84,7 +92,9 @@ impl Engine for MySql {
     fn arguments(binds: Vec<Bind>) -> Result<MySqlArguments, sqlx::error::BoxDynError> {
         let mut arguments = MySqlArguments::default();
         for bind in binds {
-            let Bind::One(_, value) = bind else { return Err("MySQL binds no arrays".into()) };
+            let Bind::One(_, value) = bind else {
+                return Err("MySQL binds no arrays".into());
+            };
             match value {
                 Value::Text(text) | Value::Decimal(text) => arguments.add(text.into_string())?,
                 Value::Int(int) => arguments.add(int)?,
@@ -98,15 +108,27 @@ impl Engine for MySql {
         Ok(arguments)
     }
 
-    fn cells(row: &MySqlRow, statement: &Statement, into: &mut Vec<Value>) -> Result<(), sqlx::Error> {
+    fn cells(
+        row: &MySqlRow,
+        statement: &Statement,
+        into: &mut Vec<Value>,
+    ) -> Result<(), sqlx::Error> {
         for (at, kind) in statement.returns.iter().enumerate() {
             // Unchecked: the statement casts each column, and a BINARY collation makes bytes of a text in sqlx's eyes.
             let value = match kind {
                 Kind::Int => row.try_get_unchecked::<Option<i64>, _>(at)?.map(Value::Int),
-                Kind::Real => row.try_get_unchecked::<Option<f64>, _>(at)?.map(Value::Real),
-                Kind::Bool => row.try_get_unchecked::<Option<i64>, _>(at)?.map(|int| Value::Bool(int != 0)),
-                Kind::Bytes => row.try_get_unchecked::<Option<Vec<u8>>, _>(at)?.map(|bytes| Value::Bytes(bytes.into())),
-                _ => row.try_get_unchecked::<Option<String>, _>(at)?.map(|text| Value::Text(text.into())),
+                Kind::Real => row
+                    .try_get_unchecked::<Option<f64>, _>(at)?
+                    .map(Value::Real),
+                Kind::Bool => row
+                    .try_get_unchecked::<Option<i64>, _>(at)?
+                    .map(|int| Value::Bool(int != 0)),
+                Kind::Bytes => row
+                    .try_get_unchecked::<Option<Vec<u8>>, _>(at)?
+                    .map(|bytes| Value::Bytes(bytes.into())),
+                _ => row
+                    .try_get_unchecked::<Option<String>, _>(at)?
+                    .map(|text| Value::Text(text.into())),
             };
             into.push(value.unwrap_or(Value::Null));
         }
@@ -117,21 +139,34 @@ impl Engine for MySql {
         result.rows_affected()
     }
 
-    fn begin<'c>(conn: &'c mut MySqlConnection, lock: Option<&'c str>) -> BoxFuture<'c, Result<(), DriverError>> {
+    fn begin<'c>(
+        conn: &'c mut MySqlConnection,
+        lock: Option<&'c str>,
+    ) -> BoxFuture<'c, Result<(), DriverError>> {
         Box::pin(async move {
             // Sent as one text. The lock comes first: what the transaction reads is read after the holder before has
             // committed, at any isolation level.
-            let lock = lock.map(|name| format!("GET_LOCK('{name}', {LOCK_SECONDS})")).unwrap_or_else(|| "1".to_owned());
+            let lock = lock
+                .map(|name| format!("GET_LOCK('{name}', {LOCK_SECONDS})"))
+                .unwrap_or_else(|| "1".to_owned());
             let begin = format!(
                 "SELECT CAST({lock} AS SIGNED); SET @oneflight_sql_mode = @@SESSION.sql_mode; \
                  SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'); \
                  SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION"
             );
-            let rows = sqlx::raw_sql(AssertSqlSafe(begin)).fetch_all(conn).await.map_err(DriverError::from_sqlx)?;
-            let got = rows.first().and_then(|row| row.try_get_unchecked::<Option<i64>, _>(0).ok().flatten());
+            let rows = sqlx::raw_sql(AssertSqlSafe(begin))
+                .fetch_all(conn)
+                .await
+                .map_err(DriverError::from_sqlx)?;
+            let got = rows
+                .first()
+                .and_then(|row| row.try_get_unchecked::<Option<i64>, _>(0).ok().flatten());
             match got {
                 Some(1) => Ok(()),
-                _ => Err(DriverError::new(Fault::LockTimeout, "other writers held the lock of the database for too long")),
+                _ => Err(DriverError::new(
+                    Fault::LockTimeout,
+                    "other writers held the lock of the database for too long",
+                )),
             }
         })
     }
@@ -146,6 +181,8 @@ impl Engine for MySql {
 }
 
 fn clean_up(lock: Option<&str>) -> String {
-    let release = lock.map(|name| format!("; DO RELEASE_LOCK('{name}')")).unwrap_or_default();
+    let release = lock
+        .map(|name| format!("; DO RELEASE_LOCK('{name}')"))
+        .unwrap_or_default();
     format!("SET SESSION sql_mode = @oneflight_sql_mode{release}")
 }

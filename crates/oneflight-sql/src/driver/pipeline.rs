@@ -20,7 +20,11 @@ pub struct Statement {
 impl Statement {
     /// A statement that binds nothing and returns nothing.
     pub fn new(sql: impl Into<Arc<str>>) -> Self {
-        Self { sql: sql.into(), binds: Vec::new(), returns: Vec::new() }
+        Self {
+            sql: sql.into(),
+            binds: Vec::new(),
+            returns: Vec::new(),
+        }
     }
 
     /// Binds the next parameter.
@@ -103,7 +107,11 @@ pub struct Pipeline {
 impl Pipeline {
     /// An empty pipeline.
     pub fn new(mode: Mode) -> Self {
-        Self { mode, steps: Vec::new(), after: Vec::new() }
+        Self {
+            mode,
+            steps: Vec::new(),
+            after: Vec::new(),
+        }
     }
 
     /// Adds a statement.

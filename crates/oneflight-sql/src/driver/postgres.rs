@@ -4,11 +4,11 @@
 //!     transaction pooler may stand in between.
 //! G2. A connection carries one pipeline at a time; BEGIN and COMMIT of two never mix.
 
+use super::contract::Driver;
 use super::error::{DriverError, Fault};
 use super::pipeline::{Bind, Pipeline, Rows, Statement};
 use super::rehearsal::Rehearsal;
 use super::sqlx_postgres::{bool, bytes, int, real, text};
-use super::contract::Driver;
 use super::turns::{self, Message, Session, Trips};
 use crate::dialect::Dialect;
 use crate::value::{Kind, Value};
@@ -23,7 +23,8 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Row};
 
 /// How a short transaction begins. The time limit makes a lock that never comes an error that is tried again.
-pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '30s'";
+pub(super) const BEGIN: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '30s'";
 
 /// PostgreSQL through tokio-postgres: a whole pipeline in one round trip, also behind a transaction pooler.
 ///
@@ -71,7 +72,14 @@ impl PgDriver {
 
     fn of(config: Option<Config>, free: Vec<Client>, connections: usize) -> Self {
         let permits = Arc::new(Semaphore::new(connections.clamp(1, 1_000)));
-        Self { shared: Arc::new(Shared { config, free: Mutex::new(free), permits, trips: Trips::default() }) }
+        Self {
+            shared: Arc::new(Shared {
+                config,
+                free: Mutex::new(free),
+                permits,
+                trips: Trips::default(),
+            }),
+        }
     }
 
     async fn session(&self) -> Result<PgSession, DriverError> {
@@ -89,12 +97,20 @@ impl PgDriver {
                 },
             }
         };
-        Ok(PgSession { client: Some(client), shared: self.shared.clone(), state: State::Idle, _permit: permit })
+        Ok(PgSession {
+            client: Some(client),
+            shared: self.shared.clone(),
+            state: State::Idle,
+            _permit: permit,
+        })
     }
 }
 
 async fn open(config: &Config) -> Result<Client, DriverError> {
-    let (client, connection) = config.connect(NoTls).await.map_err(DriverError::from_postgres)?;
+    let (client, connection) = config
+        .connect(NoTls)
+        .await
+        .map_err(DriverError::from_postgres)?;
     tokio::spawn(async move {
         // An error of the connection reaches those who wait through the client.
         let _ = connection.await;
@@ -132,7 +148,12 @@ impl Driver for PgDriver {
             });
             let session = Arc::new(tokio::sync::Mutex::new(session.await?));
             let trips = self.shared.trips.clone();
-            let driver = Rehearsal { dialect: Dialect::Postgres, session, trips, is_pipelined: true };
+            let driver = Rehearsal {
+                dialect: Dialect::Postgres,
+                session,
+                trips,
+                is_pipelined: true,
+            };
             Ok(Arc::new(driver) as Arc<dyn Driver>)
         })
     }
@@ -159,16 +180,24 @@ impl Session for PgSession {
         if messages.is_empty() {
             return Ok(Vec::new());
         }
-        let Some(client) = &self.client else { return Err(DriverError::new(Fault::Lost, "the connection is closed")) };
+        let Some(client) = &self.client else {
+            return Err(DriverError::new(Fault::Lost, "the connection is closed"));
+        };
         self.shared.trips.count();
         let (begin, end) = match self.state {
             State::Rehearsing => ("SAVEPOINT oneflight", "RELEASE SAVEPOINT oneflight"),
             State::Idle | State::Open => (BEGIN, "COMMIT"),
         };
-        if self.state == State::Idle && messages.iter().any(|message| matches!(message, Message::Begin)) {
+        if self.state == State::Idle
+            && messages
+                .iter()
+                .any(|message| matches!(message, Message::Begin))
+        {
             self.state = State::Open;
         }
-        let ends = messages.iter().any(|message| matches!(message, Message::End));
+        let ends = messages
+            .iter()
+            .any(|message| matches!(message, Message::End));
         let sent = messages.into_iter().map(|message| -> Sending<'_> {
             match message {
                 Message::Begin => Box::pin(command(client, begin)),
@@ -195,7 +224,9 @@ impl Session for PgSession {
                 }
             }
             State::Rehearsing => {
-                let _ = client.batch_execute("ROLLBACK TO SAVEPOINT oneflight").await;
+                let _ = client
+                    .batch_execute("ROLLBACK TO SAVEPOINT oneflight")
+                    .await;
             }
         }
     }
@@ -215,7 +246,8 @@ type Sending<'c> = Pin<Box<dyn Future<Output = Result<Option<Rows>, DriverError>
 
 /// Polls the futures in their order, so that their requests are written in it, and waits for all of them.
 async fn in_order(mut sending: Vec<Sending<'_>>) -> Vec<Result<Option<Rows>, DriverError>> {
-    let mut done: Vec<Option<Result<Option<Rows>, DriverError>>> = sending.iter().map(|_| None).collect();
+    let mut done: Vec<Option<Result<Option<Rows>, DriverError>>> =
+        sending.iter().map(|_| None).collect();
     poll_fn(|cx| {
         let mut is_pending = false;
         for (future, done) in sending.iter_mut().zip(&mut done) {
@@ -226,27 +258,45 @@ async fn in_order(mut sending: Vec<Sending<'_>>) -> Vec<Result<Option<Rows>, Dri
                 }
             }
         }
-        if is_pending { Poll::Pending } else { Poll::Ready(()) }
+        if is_pending {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
     })
     .await;
     done.into_iter().flatten().collect()
 }
 
 async fn command(client: &Client, sql: &str) -> Result<Option<Rows>, DriverError> {
-    client.batch_execute(sql).await.map_err(DriverError::from_postgres)?;
+    client
+        .batch_execute(sql)
+        .await
+        .map_err(DriverError::from_postgres)?;
     Ok(None)
 }
 
 async fn execute(client: &Client, statement: Statement) -> Result<Option<Rows>, DriverError> {
-    let params: Vec<(Box<dyn ToSql + Sync + Send>, Type)> = statement.binds.into_iter().map(param).collect();
-    let params: Vec<(&(dyn ToSql + Sync), Type)> =
-        params.iter().map(|(value, ty)| (&**value as &(dyn ToSql + Sync), ty.clone())).collect();
-    let found = client.query_typed(&statement.sql, &params).await.map_err(DriverError::from_postgres)?;
-    let mut rows = Rows { width: statement.returns.len(), affected: found.len() as u64, cells: Vec::new() };
+    let params: Vec<(Box<dyn ToSql + Sync + Send>, Type)> =
+        statement.binds.into_iter().map(param).collect();
+    let params: Vec<(&(dyn ToSql + Sync), Type)> = params
+        .iter()
+        .map(|(value, ty)| (&**value as &(dyn ToSql + Sync), ty.clone()))
+        .collect();
+    let found = client
+        .query_typed(&statement.sql, &params)
+        .await
+        .map_err(DriverError::from_postgres)?;
+    let mut rows = Rows {
+        width: statement.returns.len(),
+        affected: found.len() as u64,
+        cells: Vec::new(),
+    };
     rows.cells.reserve_exact(rows.width * found.len());
     for row in &found {
         for (at, kind) in statement.returns.iter().enumerate() {
-            rows.cells.push(cell(row, at, *kind).map_err(DriverError::from_postgres)?);
+            rows.cells
+                .push(cell(row, at, *kind).map_err(DriverError::from_postgres)?);
         }
     }
     Ok(Some(rows))
@@ -257,8 +307,12 @@ fn cell(row: &Row, at: usize, kind: Kind) -> Result<Value, tokio_postgres::Error
         Kind::Int => row.try_get::<_, Option<i64>>(at)?.map(Value::Int),
         Kind::Real => row.try_get::<_, Option<f64>>(at)?.map(Value::Real),
         Kind::Bool => row.try_get::<_, Option<bool>>(at)?.map(Value::Bool),
-        Kind::Bytes => row.try_get::<_, Option<&[u8]>>(at)?.map(|bytes| Value::Bytes(bytes.into())),
-        _ => row.try_get::<_, Option<&str>>(at)?.map(|text| Value::Text(text.into())),
+        Kind::Bytes => row
+            .try_get::<_, Option<&[u8]>>(at)?
+            .map(|bytes| Value::Bytes(bytes.into())),
+        _ => row
+            .try_get::<_, Option<&str>>(at)?
+            .map(|text| Value::Text(text.into())),
     };
     Ok(value.unwrap_or(Value::Null))
 }
@@ -273,11 +327,26 @@ fn param(bind: Bind) -> (Box<dyn ToSql + Sync + Send>, Type) {
         Bind::Many(kind, values) => {
             let values = values.into_iter();
             match kind {
-                Kind::Int => (Box::new(values.map(int).collect::<Vec<_>>()), Type::INT8_ARRAY),
-                Kind::Real => (Box::new(values.map(real).collect::<Vec<_>>()), Type::FLOAT8_ARRAY),
-                Kind::Bool => (Box::new(values.map(bool).collect::<Vec<_>>()), Type::BOOL_ARRAY),
-                Kind::Bytes => (Box::new(values.map(bytes).collect::<Vec<_>>()), Type::BYTEA_ARRAY),
-                _ => (Box::new(values.map(text).collect::<Vec<_>>()), Type::TEXT_ARRAY),
+                Kind::Int => (
+                    Box::new(values.map(int).collect::<Vec<_>>()),
+                    Type::INT8_ARRAY,
+                ),
+                Kind::Real => (
+                    Box::new(values.map(real).collect::<Vec<_>>()),
+                    Type::FLOAT8_ARRAY,
+                ),
+                Kind::Bool => (
+                    Box::new(values.map(bool).collect::<Vec<_>>()),
+                    Type::BOOL_ARRAY,
+                ),
+                Kind::Bytes => (
+                    Box::new(values.map(bytes).collect::<Vec<_>>()),
+                    Type::BYTEA_ARRAY,
+                ),
+                _ => (
+                    Box::new(values.map(text).collect::<Vec<_>>()),
+                    Type::TEXT_ARRAY,
+                ),
             }
         }
     }

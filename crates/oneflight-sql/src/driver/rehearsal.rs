@@ -1,8 +1,8 @@
 //! A rehearsal: everything but the commit.
 
+use super::contract::Driver;
 use super::error::{DriverError, Fault};
 use super::pipeline::{Pipeline, Rows};
-use super::contract::Driver;
 use super::turns::{self, Session, Trips};
 use crate::dialect::Dialect;
 use futures_util::future::BoxFuture;
@@ -45,6 +45,11 @@ impl<S: Session + Debug + 'static> Driver for Rehearsal<S> {
     }
 
     fn rehearse(&self) -> BoxFuture<'_, Result<Arc<dyn Driver>, DriverError>> {
-        Box::pin(async { Err(DriverError::new(Fault::Other, "a rehearsal cannot be rehearsed")) })
+        Box::pin(async {
+            Err(DriverError::new(
+                Fault::Other,
+                "a rehearsal cannot be rehearsed",
+            ))
+        })
     }
 }

@@ -1,15 +1,17 @@
 //! SQLite through a pool of sqlx.
 
+use super::contract::Driver;
 use super::error::DriverError;
 use super::pipeline::{Bind, Pipeline, Rows, Statement};
 use super::rehearsal::Rehearsal;
 use super::sqlx_shared::{Engine, Pooled};
-use super::contract::Driver;
 use super::turns::{self, Trips};
 use crate::dialect::Dialect;
 use crate::value::Value;
 use futures_util::future::BoxFuture;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteQueryResult, SqliteRow};
+use sqlx::sqlite::{
+    Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteQueryResult, SqliteRow,
+};
 use sqlx::{Arguments, Row, TypeInfo, ValueRef};
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -28,7 +30,10 @@ pub struct SqlxSqlite {
 impl SqlxSqlite {
     /// Takes the pool.
     pub fn new(pool: SqlitePool) -> Self {
-        Self { pool, trips: Trips::default() }
+        Self {
+            pool,
+            trips: Trips::default(),
+        }
     }
 
     /// The pool.
@@ -72,7 +77,12 @@ impl Driver for SqlxSqlite {
                 Ok(session)
             });
             let session = Arc::new(Mutex::new(session.await?));
-            let driver = Rehearsal { dialect: Dialect::Sqlite, session, trips: self.trips.clone(), is_pipelined: false };
+            let driver = Rehearsal {
+                dialect: Dialect::Sqlite,
+                session,
+                trips: self.trips.clone(),
+                is_pipelined: false,
+            };
             Ok(Arc::new(driver) as Arc<dyn Driver>)
         })
     }
@@ -83,7 +93,9 @@ impl Engine for Sqlite {
         let mut arguments = SqliteArguments::default();
         arguments.reserve(binds.len(), 0);
         for bind in binds {
-            let Bind::One(_, value) = bind else { return Err("SQLite binds no arrays".into()) };
+            let Bind::One(_, value) = bind else {
+                return Err("SQLite binds no arrays".into());
+            };
             match value {
                 Value::Text(text) | Value::Decimal(text) => arguments.add(text.into_string())?,
                 Value::Int(int) => arguments.add(int)?,
@@ -97,7 +109,11 @@ impl Engine for Sqlite {
         Ok(arguments)
     }
 
-    fn cells(row: &SqliteRow, statement: &Statement, into: &mut Vec<Value>) -> Result<(), sqlx::Error> {
+    fn cells(
+        row: &SqliteRow,
+        statement: &Statement,
+        into: &mut Vec<Value>,
+    ) -> Result<(), sqlx::Error> {
         for at in 0..statement.returns.len() {
             // SQLite is typed by the value, so the value says what it is.
             let raw = row.try_get_raw(at)?;
@@ -119,9 +135,15 @@ impl Engine for Sqlite {
         result.rows_affected()
     }
 
-    fn begin<'c>(conn: &'c mut SqliteConnection, _: Option<&'c str>) -> BoxFuture<'c, Result<(), DriverError>> {
+    fn begin<'c>(
+        conn: &'c mut SqliteConnection,
+        _: Option<&'c str>,
+    ) -> BoxFuture<'c, Result<(), DriverError>> {
         Box::pin(async move {
-            sqlx::raw_sql("BEGIN IMMEDIATE").execute(conn).await.map_err(DriverError::from_sqlx)?;
+            sqlx::raw_sql("BEGIN IMMEDIATE")
+                .execute(conn)
+                .await
+                .map_err(DriverError::from_sqlx)?;
             Ok(())
         })
     }

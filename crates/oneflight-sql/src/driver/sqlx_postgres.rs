@@ -1,10 +1,10 @@
 //! PostgreSQL through a pool of sqlx.
 
+use super::contract::Driver;
 use super::error::DriverError;
 use super::pipeline::{Bind, Mode, Pipeline, Rows, Statement};
 use super::rehearsal::Rehearsal;
 use super::sqlx_shared::{Engine, Pooled};
-use super::contract::Driver;
 use super::turns::{self, Trips};
 use crate::dialect::Dialect;
 use crate::value::{Kind, Value};
@@ -25,7 +25,11 @@ pub struct SqlxPostgres {
 impl SqlxPostgres {
     /// Takes the pool.
     pub fn new(pool: PgPool) -> Self {
-        Self { pool, trips: Trips::default(), pooler: false }
+        Self {
+            pool,
+            trips: Trips::default(),
+            pooler: false,
+        }
     }
 
     /// Says that the pool talks to a transaction pooler such as PgBouncer.
@@ -49,12 +53,17 @@ impl SqlxPostgres {
     }
 
     /// A pipeline for a pooler: what follows the commit goes into a transaction of its own.
-    async fn run_behind_pooler(session: &mut Pooled<Postgres>, mut pipeline: Pipeline) -> Result<Vec<Rows>, DriverError> {
+    async fn run_behind_pooler(
+        session: &mut Pooled<Postgres>,
+        mut pipeline: Pipeline,
+    ) -> Result<Vec<Rows>, DriverError> {
         let after = std::mem::take(&mut pipeline.after);
         pipeline.mode = Mode::Write { lock: None };
         let mut rows = turns::run(session, pipeline).await?;
         if !after.is_empty() {
-            let later = after.into_iter().fold(Pipeline::new(Mode::Write { lock: None }), Pipeline::step);
+            let later = after
+                .into_iter()
+                .fold(Pipeline::new(Mode::Write { lock: None }), Pipeline::step);
             rows.extend(turns::run(session, later).await?);
         }
         Ok(rows)
@@ -98,7 +107,12 @@ impl Driver for SqlxPostgres {
                 Ok(session)
             });
             let session = Arc::new(Mutex::new(session.await?));
-            let driver = Rehearsal { dialect: Dialect::Postgres, session, trips: self.trips.clone(), is_pipelined: false };
+            let driver = Rehearsal {
+                dialect: Dialect::Postgres,
+                session,
+                trips: self.trips.clone(),
+                is_pipelined: false,
+            };
             Ok(Arc::new(driver) as Arc<dyn Driver>)
         })
     }
@@ -122,8 +136,12 @@ impl Engine for Postgres {
                 Kind::Int => row.try_get::<Option<i64>, _>(at)?.map(Value::Int),
                 Kind::Real => row.try_get::<Option<f64>, _>(at)?.map(Value::Real),
                 Kind::Bool => row.try_get::<Option<bool>, _>(at)?.map(Value::Bool),
-                Kind::Bytes => row.try_get::<Option<Vec<u8>>, _>(at)?.map(|bytes| Value::Bytes(bytes.into())),
-                _ => row.try_get::<Option<String>, _>(at)?.map(|text| Value::Text(text.into())),
+                Kind::Bytes => row
+                    .try_get::<Option<Vec<u8>>, _>(at)?
+                    .map(|bytes| Value::Bytes(bytes.into())),
+                _ => row
+                    .try_get::<Option<String>, _>(at)?
+                    .map(|text| Value::Text(text.into())),
             };
             into.push(value.unwrap_or(Value::Null));
         }
@@ -134,9 +152,15 @@ impl Engine for Postgres {
         result.rows_affected()
     }
 
-    fn begin<'c>(conn: &'c mut PgConnection, _: Option<&'c str>) -> BoxFuture<'c, Result<(), DriverError>> {
+    fn begin<'c>(
+        conn: &'c mut PgConnection,
+        _: Option<&'c str>,
+    ) -> BoxFuture<'c, Result<(), DriverError>> {
         Box::pin(async move {
-            sqlx::raw_sql(super::postgres::BEGIN).execute(conn).await.map_err(DriverError::from_sqlx)?;
+            sqlx::raw_sql(super::postgres::BEGIN)
+                .execute(conn)
+                .await
+                .map_err(DriverError::from_sqlx)?;
             Ok(())
         })
     }
@@ -150,7 +174,11 @@ impl Engine for Postgres {
     }
 }
 
-fn add_one(arguments: &mut PgArguments, kind: Kind, value: Value) -> Result<(), sqlx::error::BoxDynError> {
+fn add_one(
+    arguments: &mut PgArguments,
+    kind: Kind,
+    value: Value,
+) -> Result<(), sqlx::error::BoxDynError> {
     match (kind, value) {
         (Kind::Int, value) => arguments.add(int(value)),
         (Kind::Real, value) => arguments.add(real(value)),
@@ -160,7 +188,11 @@ fn add_one(arguments: &mut PgArguments, kind: Kind, value: Value) -> Result<(), 
     }
 }
 
-fn add_many(arguments: &mut PgArguments, kind: Kind, values: Vec<Value>) -> Result<(), sqlx::error::BoxDynError> {
+fn add_many(
+    arguments: &mut PgArguments,
+    kind: Kind,
+    values: Vec<Value>,
+) -> Result<(), sqlx::error::BoxDynError> {
     let values = values.into_iter();
     match kind {
         Kind::Int => arguments.add(values.map(int).collect::<Vec<_>>()),

@@ -17,13 +17,20 @@ pub(super) trait Engine: Database + HasStatementCache + Sized {
     fn arguments(binds: Vec<Bind>) -> Result<Self::Arguments, sqlx::error::BoxDynError>;
 
     /// Takes the cells of a row.
-    fn cells(row: &Self::Row, statement: &Statement, into: &mut Vec<Value>) -> Result<(), sqlx::Error>;
+    fn cells(
+        row: &Self::Row,
+        statement: &Statement,
+        into: &mut Vec<Value>,
+    ) -> Result<(), sqlx::Error>;
 
     /// How many rows were changed.
     fn affected(result: &Self::QueryResult) -> u64;
 
     /// Begins a transaction on a connection, under the lock if one is named.
-    fn begin<'c>(conn: &'c mut Self::Connection, lock: Option<&'c str>) -> BoxFuture<'c, Result<(), DriverError>>;
+    fn begin<'c>(
+        conn: &'c mut Self::Connection,
+        lock: Option<&'c str>,
+    ) -> BoxFuture<'c, Result<(), DriverError>>;
 
     /// Statements that commit and give the lock back.
     fn commit(lock: Option<&str>) -> String;
@@ -54,7 +61,13 @@ enum State {
 
 impl<E: Engine> Pooled<E> {
     pub(super) fn new(conn: PoolConnection<E>, trips: Trips, persistent: bool) -> Self {
-        Self { conn, trips, persistent, lock: None, state: State::Idle }
+        Self {
+            conn,
+            trips,
+            persistent,
+            lock: None,
+            state: State::Idle,
+        }
     }
 }
 
@@ -92,16 +105,23 @@ where
 
     async fn raw(&mut self, sql: String) -> Result<(), DriverError> {
         let conn: &mut E::Connection = &mut self.conn;
-        conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await.map_err(DriverError::from_sqlx)?;
+        conn.execute(sqlx::raw_sql(AssertSqlSafe(sql)))
+            .await
+            .map_err(DriverError::from_sqlx)?;
         Ok(())
     }
 
     async fn execute(&mut self, mut statement: Statement) -> Result<Rows, DriverError> {
         self.trips.count();
         let binds = std::mem::take(&mut statement.binds);
-        let arguments = E::arguments(binds).map_err(|error| DriverError::from_sqlx(sqlx::Error::Encode(error)))?;
-        let query = sqlx::query_with::<E, _>(AssertSqlSafe(statement.sql.clone()), arguments).persistent(self.persistent);
-        let mut rows = Rows { width: statement.returns.len(), ..Rows::default() };
+        let arguments = E::arguments(binds)
+            .map_err(|error| DriverError::from_sqlx(sqlx::Error::Encode(error)))?;
+        let query = sqlx::query_with::<E, _>(AssertSqlSafe(statement.sql.clone()), arguments)
+            .persistent(self.persistent);
+        let mut rows = Rows {
+            width: statement.returns.len(),
+            ..Rows::default()
+        };
         let conn: &mut E::Connection = &mut self.conn;
         let mut stream = conn.fetch_many(query);
         while let Some(item) = stream.next().await {
@@ -165,6 +185,8 @@ impl<E: Engine> Drop for Pooled<E> {
 
 impl<E: Engine> std::fmt::Debug for Pooled<E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pooled").field("state", &self.state).finish_non_exhaustive()
+        f.debug_struct("Pooled")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
     }
 }

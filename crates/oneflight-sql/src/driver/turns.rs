@@ -24,7 +24,10 @@ pub(super) enum Message {
 /// One connection, for as long as a pipeline takes.
 pub(super) trait Session: Send {
     /// Sends the messages in order and returns the rows of each [`Message::Run`]. The first error ends it.
-    fn send(&mut self, messages: Vec<Message>) -> impl Future<Output = Result<Vec<Rows>, DriverError>> + Send;
+    fn send(
+        &mut self,
+        messages: Vec<Message>,
+    ) -> impl Future<Output = Result<Vec<Rows>, DriverError>> + Send;
 
     /// The lock that the next [`Message::Begin`] takes and its [`Message::End`] gives back.
     fn set_lock(&mut self, _lock: Option<Arc<str>>) {}
@@ -34,7 +37,10 @@ pub(super) trait Session: Send {
 }
 
 /// Runs a pipeline in a session.
-pub(super) async fn run(session: &mut impl Session, pipeline: Pipeline) -> Result<Vec<Rows>, DriverError> {
+pub(super) async fn run(
+    session: &mut impl Session,
+    pipeline: Pipeline,
+) -> Result<Vec<Rows>, DriverError> {
     let done = try_run(session, pipeline).await;
     if done.is_err() {
         session.roll_back().await;
@@ -81,15 +87,22 @@ where
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             // A client library that panics (as sqlx does over a packet that is cut short) has lost its connection.
-            Ok(panic) => Err(DriverError::new(Fault::Lost, format!("the connection broke: {}", told(&*panic)))),
-            Err(_) => Err(DriverError::new(Fault::Lost, "the runtime shut down under a transaction")),
+            Ok(panic) => Err(DriverError::new(
+                Fault::Lost,
+                format!("the connection broke: {}", told(&*panic)),
+            )),
+            Err(_) => Err(DriverError::new(
+                Fault::Lost,
+                "the runtime shut down under a transaction",
+            )),
         },
     }
 }
 
 fn told(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without a message")
 }
 
 /// Counts round trips.

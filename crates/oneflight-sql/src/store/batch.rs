@@ -52,11 +52,19 @@ impl Batch {
             done.push(ask.as_ref().err().cloned().map(Err));
             asks.push(ask.unwrap_or_default());
         }
-        Self { records, asks, done, split: HashSet::new(), created: HashMap::new() }
+        Self {
+            records,
+            asks,
+            done,
+            split: HashSet::new(),
+            created: HashMap::new(),
+        }
     }
 
     pub(super) fn open(&self) -> Vec<usize> {
-        (0..self.done.len()).filter(|&at| self.done[at].is_none()).collect()
+        (0..self.done.len())
+            .filter(|&at| self.done[at].is_none())
+            .collect()
     }
 
     pub(super) fn asks_of(&self, set: &[usize]) -> Vec<Ask> {
@@ -65,7 +73,13 @@ impl Batch {
 
     /// Gives a record a key of its own: the key with the external id behind it.
     pub(super) fn split(&mut self, layout: &Layout, at: usize) {
-        let Ask { external: Some([_, Value::Text(id)]), key } = &mut self.asks[at] else { return };
+        let Ask {
+            external: Some([_, Value::Text(id)]),
+            key,
+        } = &mut self.asks[at]
+        else {
+            return;
+        };
         if let Some(Value::Text(last)) = key.as_mut().and_then(|key| key.last_mut()) {
             *last = format!("{last}~{id}").into();
             self.split.insert(at);
@@ -88,21 +102,33 @@ impl Batch {
 
 fn fits(layout: &Layout, record: &Record) -> Result<(), Error> {
     let table = &layout.table;
-    let wrong = |what: &str| Err(Error::usage(format!("a record for table `{}` {what}", table.name)));
+    let wrong = |what: &str| {
+        Err(Error::usage(format!(
+            "a record for table `{}` {what}",
+            table.name
+        )))
+    };
     if record.external.is_some() && table.crosswalk.is_none() {
         return wrong("has an external id, and the table has no crosswalk");
     }
     match &record.key {
         None if record.external.is_none() => return wrong("has neither a key nor an external id"),
-        Some(key) if key.len() != layout.key.len() => return wrong("has not one value for each key column"),
+        Some(key) if key.len() != layout.key.len() => {
+            return wrong("has not one value for each key column");
+        }
         Some(key) if key.iter().any(Value::is_null) => return wrong("has a key with a null in it"),
         _ => {}
     }
     if !record.attributes.is_empty() && record.attributes.len() != layout.attributes.len() {
         return wrong("has not one slot for each attribute");
     }
-    let said = layout.attributes.iter().zip(&record.attributes).filter_map(|(col, said)| said.as_ref().map(|said| (col, said)));
-    said.map(|(col, said)| check(layout.dialect, col, said)).collect()
+    let said = layout
+        .attributes
+        .iter()
+        .zip(&record.attributes)
+        .filter_map(|(col, said)| said.as_ref().map(|said| (col, said)));
+    said.map(|(col, said)| check(layout.dialect, col, said))
+        .collect()
 }
 
 fn ask(layout: &Layout, record: &Record) -> Result<Ask, Error> {
@@ -110,14 +136,27 @@ fn ask(layout: &Layout, record: &Record) -> Result<Ask, Error> {
         (Some(external), Some(links)) => {
             let source = Value::Text((*external.source).into());
             let id = Value::Text(external.id.clone());
-            Some([encode(layout.dialect, &links.source, &source)?, encode(layout.dialect, &links.external_id, &id)?])
+            Some([
+                encode(layout.dialect, &links.source, &source)?,
+                encode(layout.dialect, &links.external_id, &id)?,
+            ])
         }
         _ => None,
     };
     // A table without key columns knows its rows by their external ids, whatever stands in the record.
     let key = record.key.as_ref().filter(|key| !key.is_empty());
-    let key = key.map(|key| layout.key.iter().zip(key).map(|(col, value)| encode_key(layout, col, value)).collect());
-    Ok(Ask { external, key: key.transpose()? })
+    let key = key.map(|key| {
+        layout
+            .key
+            .iter()
+            .zip(key)
+            .map(|(col, value)| encode_key(layout, col, value))
+            .collect()
+    });
+    Ok(Ask {
+        external,
+        key: key.transpose()?,
+    })
 }
 
 fn encode_key(layout: &Layout, col: &crate::dialect::Col, value: &Value) -> Result<Value, Error> {
@@ -175,17 +214,26 @@ impl View {
                 _ => {}
             }
         }
-        let mut view = Self { needs: Vec::with_capacity(set.len()), rows: Vec::new() };
+        let mut view = Self {
+            needs: Vec::with_capacity(set.len()),
+            rows: Vec::new(),
+        };
         let mut row_of: HashMap<Handle, usize> = HashMap::new();
         for (&at, hit) in set.iter().zip(best) {
             let need = match hit {
                 None => missing(layout, &batch.asks[at]),
-                Some(hit) if batch.asks[at].external.is_some() && !hit.by_external => unlinked(layout, batch, at, &hit),
+                Some(hit) if batch.asks[at].external.is_some() && !hit.by_external => {
+                    unlinked(layout, batch, at, &hit)
+                }
                 Some(hit) => {
                     let handle = batch.handle(layout, at, &hit);
                     let row = *row_of.entry(handle.clone()).or_insert(view.rows.len());
                     if row == view.rows.len() {
-                        view.rows.push(Row { handle, id: hit.id, attributes: hit.attributes });
+                        view.rows.push(Row {
+                            handle,
+                            id: hit.id,
+                            attributes: hit.attributes,
+                        });
                     }
                     Need::Row(row)
                 }
@@ -207,7 +255,12 @@ fn missing(layout: &Layout, ask: &Ask) -> Need {
 }
 
 fn unlinked(layout: &Layout, batch: &Batch, at: usize, hit: &Hit) -> Need {
-    let same_source = layout.table.crosswalk.as_ref().map(|crosswalk| crosswalk.same_source).unwrap_or_default();
+    let same_source = layout
+        .table
+        .crosswalk
+        .as_ref()
+        .map(|crosswalk| crosswalk.same_source)
+        .unwrap_or_default();
     let name = &layout.table.name;
     match same_source {
         _ if !hit.taken => Need::Link,
@@ -216,9 +269,9 @@ fn unlinked(layout: &Layout, batch: &Batch, at: usize, hit: &Hit) -> Need {
         SameSource::Split => Need::Never(Error::refused(format!(
             "table `{name}`: another id of the same source has this key, also with the external id behind it"
         ))),
-        SameSource::Error => {
-            Need::Never(Error::refused(format!("table `{name}`: another id of the same source has this key")))
-        }
+        SameSource::Error => Need::Never(Error::refused(format!(
+            "table `{name}`: another id of the same source has this key"
+        ))),
     }
 }
 
@@ -235,11 +288,21 @@ pub(super) struct Work {
 
 impl Work {
     /// Chooses who takes part in a round (H1). `needs` says what each record of the set needs.
-    pub(super) fn new(layout: &Layout, batch: &Batch, set: &[usize], needs: impl Iterator<Item = Need>) -> Result<Self, Error> {
-        let exclusive = layout.table.crosswalk.as_ref().is_some_and(|crosswalk| crosswalk.same_source != SameSource::Link);
+    pub(super) fn new(
+        layout: &Layout,
+        batch: &Batch,
+        set: &[usize],
+        needs: impl Iterator<Item = Need>,
+    ) -> Result<Self, Error> {
+        let exclusive = layout
+            .table
+            .crosswalk
+            .as_ref()
+            .is_some_and(|crosswalk| crosswalk.same_source != SameSource::Link);
         let mut owners: HashMap<&[Value; 2], Option<&[Value]>> = HashMap::new();
         let mut sources: HashMap<(&[Value], &Value), &Value> = HashMap::new();
-        let mut making: HashMap<(Option<&[Value]>, Option<&[Value; 2]>), Vec<usize>> = HashMap::new();
+        let mut making: HashMap<(Option<&[Value]>, Option<&[Value; 2]>), Vec<usize>> =
+            HashMap::new();
         let mut work = Self::default();
         for (position, (&at, need)) in set.iter().zip(needs).enumerate() {
             if !matches!(need, Need::Link | Need::Create) {
@@ -254,7 +317,8 @@ impl Work {
                     key
                 });
                 let [source, id] = external;
-                let is_alone = !exclusive || key.is_none_or(|key| *sources.entry((key, source)).or_insert(id) == id);
+                let is_alone = !exclusive
+                    || key.is_none_or(|key| *sources.entry((key, source)).or_insert(id) == id);
                 if *owner != key || !is_alone {
                     continue;
                 }
@@ -263,15 +327,24 @@ impl Work {
                 work.links.push(batch.asks[at].clone());
             }
             if matches!(need, Need::Create) {
-                let by = if key.is_some() { None } else { external.as_ref() };
+                let by = if key.is_some() {
+                    None
+                } else {
+                    external.as_ref()
+                };
                 making.entry((key, by)).or_default().push(at);
             }
             work.members.push(position);
         }
-        let creates: Result<Vec<_>, Error> = making.into_values().map(|members| create(layout, batch, members)).collect();
+        let creates: Result<Vec<_>, Error> = making
+            .into_values()
+            .map(|members| create(layout, batch, members))
+            .collect();
         work.creates = creates?;
-        work.creates.sort_unstable_by(|(a, _), (b, _)| (&a.key, &a.unless).cmp(&(&b.key, &b.unless)));
-        work.links.sort_unstable_by(|a, b| a.external.cmp(&b.external));
+        work.creates
+            .sort_unstable_by(|(a, _), (b, _)| (&a.key, &a.unless).cmp(&(&b.key, &b.unless)));
+        work.links
+            .sort_unstable_by(|a, b| a.external.cmp(&b.external));
         Ok(work)
     }
 }
@@ -287,7 +360,11 @@ fn create(layout: &Layout, batch: &Batch, members: Vec<usize>) -> Result<(Create
             _ => drop(policy::apply(table, &mut values, said)),
         }
     }
-    let encoded = layout.attributes.iter().zip(&values).map(|(col, value)| encode(layout.dialect, col, value));
+    let encoded = layout
+        .attributes
+        .iter()
+        .zip(&values)
+        .map(|(col, value)| encode(layout.dialect, col, value));
     let first = &batch.asks[members[0]];
     let is_sure = members.iter().any(|&at| batch.asks[at].external.is_none());
     let create = Create {

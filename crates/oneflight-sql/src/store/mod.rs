@@ -13,6 +13,8 @@
 
 mod batch;
 mod flow;
+mod guarded;
+mod known;
 mod open;
 mod policy;
 mod settle;
@@ -26,7 +28,7 @@ use flow::Flow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub(crate) use open::{Place, create_unique};
+pub(crate) use open::{Place, lock_name};
 
 /// One table whose rows are found by key, or created, in batches.
 ///
@@ -50,7 +52,13 @@ impl Store {
     pub async fn open(driver: Arc<dyn Driver>, table: Table) -> Result<Self, Error> {
         let layout = Arc::new(open::open(&*driver, table).await?);
         let expects_misses = Arc::new(AtomicBool::new(driver.is_pipelined()));
-        Ok(Self { flow: Flow { driver, layout, expects_misses } })
+        Ok(Self {
+            flow: Flow {
+                driver,
+                layout,
+                expects_misses,
+            },
+        })
     }
 
     /// The table.

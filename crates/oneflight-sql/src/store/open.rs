@@ -16,28 +16,68 @@ pub(super) async fn open(driver: &dyn Driver, table: Table) -> Result<Layout, Er
     let dialect = driver.dialect();
     let found = read(driver, &table.name).await?;
     let (name, table) = (dialect.quote_table(&table.name), Arc::new(table));
-    let on = Place { dialect, table: &table.name, found: &found };
+    let on = Place {
+        dialect,
+        table: &table.name,
+        found: &found,
+    };
     let id = table.id.as_deref().map(|id| on.id(id)).transpose()?;
-    let key = table.key.iter().map(|column| on.column(column)).collect::<Result<Vec<_>, _>>()?;
-    let attributes = table.attributes.iter().map(|attribute| on.column(&attribute.column)).collect::<Result<Vec<_>, _>>()?;
+    let key = table
+        .key
+        .iter()
+        .map(|column| on.column(column))
+        .collect::<Result<Vec<_>, _>>()?;
+    let attributes = table
+        .attributes
+        .iter()
+        .map(|attribute| on.column(&attribute.column))
+        .collect::<Result<Vec<_>, _>>()?;
     if !table.key.is_empty() {
-        on.unique(&table.key.iter().map(|column| column.name.as_str()).collect::<Vec<_>>())?;
-        table.key.iter().try_for_each(|column| on.exact(&column.name))?;
+        on.unique(
+            &table
+                .key
+                .iter()
+                .map(|column| column.name.as_str())
+                .collect::<Vec<_>>(),
+        )?;
+        table
+            .key
+            .iter()
+            .try_for_each(|column| on.exact(&column.name))?;
     }
-    let next_id = table.id.as_deref().and_then(|id| found.column(dialect, id)).and_then(|column| column.default.clone());
+    let next_id = table
+        .id
+        .as_deref()
+        .and_then(|id| found.column(dialect, id))
+        .and_then(|column| column.default.clone());
     let links = match &table.crosswalk {
         Some(crosswalk) => Some(links(driver, crosswalk, id.as_ref()).await?),
         None => None,
     };
     if table.key.is_empty() {
-        let counts = table.id.as_deref().and_then(|id| found.column(dialect, id)).is_some_and(|column| column.counts);
+        let counts = table
+            .id
+            .as_deref()
+            .and_then(|id| found.column(dialect, id))
+            .is_some_and(|column| column.counts);
         if !counts && !(dialect == Dialect::Postgres && next_id.is_some()) {
             let what = "a table without a natural key needs an id column that the database counts by itself";
             return Err(Error::schema(format!("table `{}`: {what}", table.name)));
         }
     }
     let lock = lock_name(driver, &table.name).await?;
-    Ok(Layout { dialect, name, id, next_id, key, attributes, links, class: class_of(found.oid), lock, table })
+    Ok(Layout {
+        dialect,
+        name,
+        id,
+        next_id,
+        key,
+        attributes,
+        links,
+        class: class_of(found.oid),
+        lock,
+        table,
+    })
 }
 
 /// What can be told from the description alone.
@@ -45,41 +85,73 @@ fn describes(table: &Table) -> Result<(), Error> {
     let wrong = |what: String| Err(Error::usage(format!("table `{}`: {what}", table.name)));
     match (&table.crosswalk, &table.id) {
         (Some(_), None) => return wrong("a crosswalk needs a table with an id column".to_owned()),
-        (None, _) if table.key.is_empty() => return wrong("expected a key, a crosswalk, or both".to_owned()),
+        (None, _) if table.key.is_empty() => {
+            return wrong("expected a key, a crosswalk, or both".to_owned());
+        }
         _ => {}
     }
     if let Some(real) = table.key.iter().find(|column| column.kind == Kind::Real) {
-        return wrong(format!("key column `{}` is a float, and a float is no key", real.name));
+        return wrong(format!(
+            "key column `{}` is a float, and a float is no key",
+            real.name
+        ));
     }
     if let Some(by) = &table.newest_by
-        && !table.attributes.iter().any(|attribute| attribute.column.name == *by)
+        && !table
+            .attributes
+            .iter()
+            .any(|attribute| attribute.column.name == *by)
     {
         return wrong(format!("`newest_by` names `{by}`, which is no attribute"));
     }
-    let dated = table.attributes.iter().find(|attribute| attribute.policy == Policy::Newest);
+    let dated = table
+        .attributes
+        .iter()
+        .find(|attribute| attribute.policy == Policy::Newest);
     match (dated, &table.newest_by) {
-        (Some(attribute), None) => wrong(format!("`{}` is taken if newest, and `newest_by` is not said", attribute.column.name)),
+        (Some(attribute), None) => wrong(format!(
+            "`{}` is taken if newest, and `newest_by` is not said",
+            attribute.column.name
+        )),
         _ => Ok(()),
     }
 }
 
 async fn read(driver: &dyn Driver, table: &str) -> Result<Found, Error> {
     let found = catalog::read(driver, table).await;
-    let found = found.map_err(|error| Error::driver(format!("could not read what table `{table}` is like"), error))?;
+    let found = found.map_err(|error| {
+        Error::driver(
+            format!("could not read what table `{table}` is like"),
+            error,
+        )
+    })?;
     found.ok_or_else(|| Error::schema(format!("there is no table `{table}`")))
 }
 
-async fn links(driver: &dyn Driver, crosswalk: &Crosswalk, id: Option<&Col>) -> Result<Links, Error> {
+async fn links(
+    driver: &dyn Driver,
+    crosswalk: &Crosswalk,
+    id: Option<&Col>,
+) -> Result<Links, Error> {
     let dialect = driver.dialect();
     let found = read(driver, &crosswalk.table).await?;
-    let on = Place { dialect, table: &crosswalk.table, found: &found };
+    let on = Place {
+        dialect,
+        table: &crosswalk.table,
+        found: &found,
+    };
     let text = |name: &str| on.named(name, Kind::Text);
     let (source, external_id) = (text(&crosswalk.source)?, text(&crosswalk.external_id)?);
     let to = on.named(&crosswalk.id, id.map_or(Kind::Int, |id| id.kind))?;
     on.unique(&[&crosswalk.source, &crosswalk.external_id])?;
     on.exact(&crosswalk.source)?;
     on.exact(&crosswalk.external_id)?;
-    Ok(Links { name: dialect.quote_table(&crosswalk.table), source, external_id, id: to })
+    Ok(Links {
+        name: dialect.quote_table(&crosswalk.table),
+        source,
+        external_id,
+        id: to,
+    })
 }
 
 /// A table that is there, and what is expected of it.
@@ -98,26 +170,46 @@ impl Place<'_> {
     pub(crate) fn named(&self, name: &str, kind: Kind) -> Result<Col, Error> {
         let table = self.table;
         let found = self.found.column(self.dialect, name).ok_or_else(|| {
-            let known: Vec<_> = self.found.columns.iter().map(|column| format!("`{}`", column.name)).collect();
-            Error::schema(format!("table `{table}` has no column `{name}`: it has {}", known.join(", ")))
+            let known: Vec<_> = self
+                .found
+                .columns
+                .iter()
+                .map(|column| format!("`{}`", column.name))
+                .collect();
+            Error::schema(format!(
+                "table `{table}` has no column `{name}`: it has {}",
+                known.join(", ")
+            ))
         })?;
         if !catalog::fits(self.dialect, kind, found.kind) {
-            let is = if found.db_type.is_empty() { "untyped" } else { &found.db_type };
-            return Err(Error::schema(format!("column `{name}` of table `{table}` is {is}, expected one for {kind:?}")));
+            let is = if found.db_type.is_empty() {
+                "untyped"
+            } else {
+                &found.db_type
+            };
+            return Err(Error::schema(format!(
+                "column `{name}` of table `{table}` is {is}, expected one for {kind:?}"
+            )));
         }
         Ok(Col {
             name: name.to_owned(),
             quoted: self.dialect.quote(&found.name),
             kind,
             db_type: found.db_type.clone(),
-            collation: found.collation.clone().filter(|_| self.dialect == Dialect::MySql),
+            collation: found
+                .collation
+                .clone()
+                .filter(|_| self.dialect == Dialect::MySql),
         })
     }
 
     /// The id column, whose kind the database tells.
     pub(crate) fn id(&self, name: &str) -> Result<Col, Error> {
         let found = self.found.column(self.dialect, name);
-        self.named(name, found.and_then(|column| column.kind).unwrap_or(Kind::Text))
+        self.named(
+            name,
+            found.and_then(|column| column.kind).unwrap_or(Kind::Text),
+        )
     }
 
     /// A unique index on exactly these columns that decides at once, for every row (N1).
@@ -139,16 +231,27 @@ impl Place<'_> {
 
     /// A text column in which texts that differ are never equal.
     pub(crate) fn exact(&self, name: &str) -> Result<(), Error> {
-        let Some(column) = self.found.column(self.dialect, name) else { return Ok(()) };
-        let (table, quoted) = (self.dialect.quote_table(self.table), self.dialect.quote(name));
+        let Some(column) = self.found.column(self.dialect, name) else {
+            return Ok(());
+        };
+        let (table, quoted) = (
+            self.dialect.quote_table(self.table),
+            self.dialect.quote(name),
+        );
         let collation = column.collation.as_deref().unwrap_or(&column.db_type);
-        let utf8 = self.dialect != Dialect::MySql || column.kind != Some(Kind::Text) || collation.starts_with("utf8");
+        let utf8 = self.dialect != Dialect::MySql
+            || column.kind != Some(Kind::Text)
+            || collation.starts_with("utf8");
         if column.exact && utf8 {
             return Ok(());
         }
         let change = match self.dialect {
-            Dialect::Postgres => format!("ALTER TABLE {table} ALTER COLUMN {quoted} TYPE text COLLATE \"C\""),
-            _ => format!("ALTER TABLE {table} MODIFY {quoted} VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin NOT NULL"),
+            Dialect::Postgres => {
+                format!("ALTER TABLE {table} ALTER COLUMN {quoted} TYPE text COLLATE \"C\"")
+            }
+            _ => format!(
+                "ALTER TABLE {table} MODIFY {quoted} VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin NOT NULL"
+            ),
         };
         Err(Error::schema(format!(
             "column `{name}` of table `{}` compares by {collation}, which takes texts that differ for equal; keys are compared \
@@ -164,26 +267,40 @@ pub(crate) fn create_unique(dialect: Dialect, table: &str, columns: &[&str]) -> 
     let quoted: Vec<_> = columns.iter().map(|column| dialect.quote(column)).collect();
     let (name, on) = match (dialect, crate::dialect::split(table)) {
         // SQLite keeps the schema with the name of the index.
-        (Dialect::Sqlite, (Some(schema), table)) => (format!("{}.{}", dialect.quote(schema), dialect.quote(&name)), dialect.quote(table)),
+        (Dialect::Sqlite, (Some(schema), table)) => (
+            format!("{}.{}", dialect.quote(schema), dialect.quote(&name)),
+            dialect.quote(table),
+        ),
         _ => (dialect.quote(&name), dialect.quote_table(table)),
     };
-    format!("CREATE UNIQUE INDEX {name} ON {on} ({});", quoted.join(", "))
+    format!(
+        "CREATE UNIQUE INDEX {name} ON {on} ({});",
+        quoted.join(", ")
+    )
 }
 
 /// MySQL: the name of the lock that all writers of the table's database take. Foreign keys lock rows of other tables, so one
 /// lock for each table would not keep two writers apart.
-async fn lock_name(driver: &dyn Driver, table: &str) -> Result<Option<Arc<str>>, Error> {
+pub(crate) async fn lock_name(driver: &dyn Driver, table: &str) -> Result<Option<Arc<str>>, Error> {
     if driver.dialect() != Dialect::MySql {
         return Ok(None);
     }
     let schema = match crate::dialect::split(table).0 {
         Some(schema) => schema.to_owned(),
         None => {
-            let rows = driver.query(Statement::new("SELECT CAST(database() AS CHAR)").returns([Kind::Text])).await;
-            let rows = rows.map_err(|error| Error::driver("could not ask for the name of the database", error))?;
+            let rows = driver
+                .query(Statement::new("SELECT CAST(database() AS CHAR)").returns([Kind::Text]))
+                .await;
+            let rows = rows.map_err(|error| {
+                Error::driver("could not ask for the name of the database", error)
+            })?;
             match rows.iter().next() {
                 Some([Value::Text(name)]) => name.to_string(),
-                _ => return Err(Error::schema(format!("table `{table}`: the connection has no database"))),
+                _ => {
+                    return Err(Error::schema(format!(
+                        "table `{table}`: the connection has no database"
+                    )));
+                }
             }
         }
     };

@@ -48,19 +48,38 @@ pub(super) fn settle(layout: &Layout, batch: &Batch, set: &[usize], view: &View)
     for (row, records) in view.rows.iter().zip(of_row) {
         // Once its makers are done, a row that we made is a row like any other.
         let created = batch.created.get(&row.handle);
-        let created = created.filter(|created| created.members.iter().any(|at| records.contains(at)));
+        let created =
+            created.filter(|created| created.members.iter().any(|at| records.contains(at)));
         let before: &[Value] = created.map_or(&row.attributes, |created| &created.values);
         let (after, outcomes) = match created {
             Some(created) => {
-                let (made, rest): (Vec<_>, Vec<_>) = records.into_iter().partition(|at| created.members.contains(at));
+                let (made, rest): (Vec<_>, Vec<_>) = records
+                    .into_iter()
+                    .partition(|at| created.members.contains(at));
                 replay(layout, batch, &row.id, None, made.into_iter().chain(rest))
             }
-            None => replay(layout, batch, &row.id, Some(row.attributes.to_vec()), records.into_iter()),
+            None => replay(
+                layout,
+                batch,
+                &row.id,
+                Some(row.attributes.to_vec()),
+                records.into_iter(),
+            ),
         };
-        let is_new: Vec<bool> = before.iter().zip(&after).map(|(before, after)| before != after).collect();
+        let is_new: Vec<bool> = before
+            .iter()
+            .zip(&after)
+            .map(|(before, after)| before != after)
+            .collect();
         if is_new.contains(&true) {
-            settled.changes.push(Change { handle: row.handle.clone(), values: after, is_new });
-            settled.wanted.extend(outcomes.iter().map(|(at, _)| (*at, row.handle.clone())));
+            settled.changes.push(Change {
+                handle: row.handle.clone(),
+                values: after,
+                is_new,
+            });
+            settled
+                .wanted
+                .extend(outcomes.iter().map(|(at, _)| (*at, row.handle.clone())));
             settled.pending.extend(outcomes);
         } else {
             settled.outcomes.extend(outcomes);
@@ -85,12 +104,19 @@ fn replay(
         let applied = match &mut values {
             None => {
                 values = Some(policy::fresh(&layout.table, said));
-                Ok(Applied { effect: Effect::Created, conflicts: 0 })
+                Ok(Applied {
+                    effect: Effect::Created,
+                    conflicts: 0,
+                })
             }
             Some(values) => policy::apply(&layout.table, values, said),
         };
         let outcome = match applied {
-            Ok(Applied { effect, conflicts }) => Ok(Outcome { id: id.clone(), effect, conflicts }),
+            Ok(Applied { effect, conflicts }) => Ok(Outcome {
+                id: id.clone(),
+                effect,
+                conflicts,
+            }),
             Err(attribute) => Err(differs(layout, attribute)),
         };
         outcomes.push((at, outcome));
@@ -100,7 +126,10 @@ fn replay(
 
 fn differs(layout: &Layout, attribute: usize) -> Error {
     let name = &layout.table.attributes[attribute].column.name;
-    Error::refused(format!("column `{name}` of table `{}` has another value already, and its policy is to refuse", layout.table.name))
+    Error::refused(format!(
+        "column `{name}` of table `{}` has another value already, and its policy is to refuse",
+        layout.table.name
+    ))
 }
 
 /// Statements that store the changes, sorted by handle.
@@ -109,16 +138,28 @@ pub(super) fn store(layout: &Layout, mut changes: Vec<Change>) -> Result<Vec<Sta
         return Ok(Vec::new());
     }
     changes.sort_unstable_by(|a, b| a.handle.cmp(&b.handle));
-    let set: Vec<usize> = (0..layout.attributes.len()).filter(|&at| changes.iter().any(|change| change.is_new[at])).collect();
+    let set: Vec<usize> = (0..layout.attributes.len())
+        .filter(|&at| changes.iter().any(|change| change.is_new[at]))
+        .collect();
     let mut rows = Vec::with_capacity(changes.len());
     for change in changes {
-        let values = set.iter().map(|&at| encode(layout.dialect, &layout.attributes[at], &change.values[at]));
-        rows.push((encode_handle(layout, &change.handle)?, values.collect::<Result<Vec<_>, _>>()?));
+        let values = set
+            .iter()
+            .map(|&at| encode(layout.dialect, &layout.attributes[at], &change.values[at]));
+        rows.push((
+            encode_handle(layout, &change.handle)?,
+            values.collect::<Result<Vec<_>, _>>()?,
+        ));
     }
     Ok(crate::dialect::update(layout, &set, rows))
 }
 
 /// A handle as it travels.
 pub(super) fn encode_handle(layout: &Layout, handle: &Handle) -> Result<Handle, Error> {
-    layout.handle().iter().zip(handle).map(|(col, value)| encode(layout.dialect, col, value)).collect()
+    layout
+        .handle()
+        .iter()
+        .zip(handle)
+        .map(|(col, value)| encode(layout.dialect, col, value))
+        .collect()
 }

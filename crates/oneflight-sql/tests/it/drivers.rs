@@ -38,7 +38,12 @@ async fn open_transactions(place: &Place, driver: &dyn driver::Driver) -> i64 {
             let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'";
             place.count(sql).await
         }
-        Dialect::MySql => match ask("SELECT CAST(@@in_transaction AS SIGNED)").await.unwrap().iter().next() {
+        Dialect::MySql => match ask("SELECT CAST(@@in_transaction AS SIGNED)")
+            .await
+            .unwrap()
+            .iter()
+            .next()
+        {
             Some([Value::Int(open)]) => *open,
             other => panic!("{other:?}"),
         },
@@ -50,15 +55,30 @@ async fn a_future_that_is_dropped_leaves_no_transaction_open(place: Place) {
     place.store(known_team(SameSource::Split)).await;
     // One connection: whatever is left open on it, the next one meets.
     let driver = place.backend.connect(place.database.url(), 1).await;
-    let store = Store::open(driver.clone(), known_team(SameSource::Split)).await.unwrap();
+    let store = Store::open(driver.clone(), known_team(SameSource::Split))
+        .await
+        .unwrap();
     let mut done = 0;
     for polls in 0.. {
-        let record = |at: usize| external("s", &format!("x{polls}-{at}"), named(&format!("k{polls}-{at}"), "n"));
+        let record = |at: usize| {
+            external(
+                "s",
+                &format!("x{polls}-{at}"),
+                named(&format!("k{polls}-{at}"), "n"),
+            )
+        };
         let records = (0..3).map(record).collect::<Vec<_>>();
         let ended = polled(store.merge(records.clone()), polls).await.is_some();
-        assert_eq!(open_transactions(&place, &*driver).await, 0, "dropped after {polls} polls");
+        assert_eq!(
+            open_transactions(&place, &*driver).await,
+            0,
+            "dropped after {polls} polls"
+        );
         // On SQLite a transaction inside a transaction is an error.
-        driver.run(Pipeline::new(Mode::Write { lock: None })).await.unwrap();
+        driver
+            .run(Pipeline::new(Mode::Write { lock: None }))
+            .await
+            .unwrap();
         assert!(store.merge(records).await.iter().all(Result::is_ok));
         done += usize::from(ended);
         if done == 3 {
@@ -66,7 +86,13 @@ async fn a_future_that_is_dropped_leaves_no_transaction_open(place: Place) {
         }
     }
     let rows = place.count("SELECT count(*) FROM team").await;
-    assert_eq!((place.last_id("team").await, place.count("SELECT count(*) FROM team_xref").await), (rows, rows));
+    assert_eq!(
+        (
+            place.last_id("team").await,
+            place.count("SELECT count(*) FROM team_xref").await
+        ),
+        (rows, rows)
+    );
 }
 
 async fn a_rehearsal_sees_what_it_writes_and_leaves_no_trace(place: Place) {
@@ -76,15 +102,32 @@ async fn a_rehearsal_sees_what_it_writes_and_leaves_no_trace(place: Place) {
     let rehearsal = place.driver.rehearse().await.unwrap();
     assert!(rehearsal.is_rehearsal());
     let rehearsed = Store::open(rehearsal, table).await.unwrap();
-    let records = || vec![external("s", "1", named("a", "m")), external("s", "2", named("b", "n")), keyed("c")];
+    let records = || {
+        vec![
+            external("s", "1", named("a", "m")),
+            external("s", "2", named("b", "n")),
+            keyed("c"),
+        ]
+    };
     let outcomes = rehearsed.merge(records()).await;
-    let effects: Vec<_> = outcomes.iter().map(|outcome| outcome.as_ref().unwrap().effect).collect();
+    let effects: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| outcome.as_ref().unwrap().effect)
+        .collect();
     assert_eq!(effects, [Effect::Found, Effect::Created, Effect::Created]);
     let outcomes = rehearsed.merge(records()).await;
-    assert!(outcomes.iter().all(|outcome| outcome.as_ref().unwrap().effect == Effect::Found));
+    assert!(
+        outcomes
+            .iter()
+            .all(|outcome| outcome.as_ref().unwrap().effect == Effect::Found)
+    );
     // A bad record among good ones is rolled back on its own.
     let bad = external("s", "1", keyed("x\0"));
-    rehearsed.merge(vec![bad, keyed("d")]).await.remove(1).unwrap();
+    rehearsed
+        .merge(vec![bad, keyed("d")])
+        .await
+        .remove(1)
+        .unwrap();
     assert_eq!(place.count("SELECT count(*) FROM team").await, 1);
     drop((rehearsed, outcomes));
     assert!(store.merge(records()).await.iter().all(Result::is_ok));
@@ -94,13 +137,20 @@ async fn a_rehearsal_sees_what_it_writes_and_leaves_no_trace(place: Place) {
 async fn a_transaction_is_rolled_back_as_a_whole(place: Place) {
     place.store(team()).await;
     let insert = |slug: &str| Statement::new(format!("INSERT INTO team (slug) VALUES ('{slug}')"));
-    let pipeline = Pipeline::new(Mode::Write { lock: None }).step(insert("a")).step(insert("a"));
+    let pipeline = Pipeline::new(Mode::Write { lock: None })
+        .step(insert("a"))
+        .step(insert("a"));
     let error = place.driver.run(pipeline).await.unwrap_err();
     assert_eq!(error.fault(), Fault::Unique);
     assert!(error.code().is_some());
     let refusing = |_: &[driver::Rows]| Err(driver::DriverError::new(Fault::Other, "no"));
-    let pipeline = Pipeline::new(Mode::Write { lock: None }).step(insert("b")).then(refusing);
-    assert_eq!(place.driver.run(pipeline).await.unwrap_err().to_string(), "no");
+    let pipeline = Pipeline::new(Mode::Write { lock: None })
+        .step(insert("b"))
+        .then(refusing);
+    assert_eq!(
+        place.driver.run(pipeline).await.unwrap_err().to_string(),
+        "no"
+    );
     assert_eq!(place.count("SELECT count(*) FROM team").await, 0);
     let pipeline = Pipeline::new(Mode::Write { lock: None }).step(insert("c"));
     assert_eq!(place.driver.run(pipeline).await.unwrap().len(), 1);
@@ -114,14 +164,30 @@ async fn a_link_that_breaks_anywhere_costs_no_row(place: Place) {
     place.store(known_team(SameSource::Split)).await;
     let proxy = Proxy::start(place.database.url()).await;
     let driver = place.backend.connect(proxy.url(), 2).await;
-    let store = Store::open(driver, known_team(SameSource::Split)).await.unwrap();
+    let store = Store::open(driver, known_team(SameSource::Split))
+        .await
+        .unwrap();
     // Each time the link breaks a little later: before, in, and after the transaction, and after the commit.
     for step in 0..40 {
-        let records = |_| (0..3).map(|at| external("s", &format!("x{step}-{at}"), named(&format!("k{step}-{at}"), "n"))).collect();
+        let records = |_| {
+            (0..3)
+                .map(|at| {
+                    external(
+                        "s",
+                        &format!("x{step}-{at}"),
+                        named(&format!("k{step}-{at}"), "n"),
+                    )
+                })
+                .collect()
+        };
         proxy.cut_after(100 + 97 * step);
         let outcomes = store.merge(records(())).await;
         proxy.uncut();
-        assert!(outcomes.iter().all(Result::is_ok), "cut after {} bytes: {outcomes:?}", 100 + 97 * step);
+        assert!(
+            outcomes.iter().all(Result::is_ok),
+            "cut after {} bytes: {outcomes:?}",
+            100 + 97 * step
+        );
         let again = store.merge(records(())).await;
         for (first, again) in outcomes.iter().zip(&again) {
             assert_eq!(first.as_ref().unwrap().id, again.as_ref().unwrap().id);
@@ -133,10 +199,20 @@ async fn a_link_that_breaks_anywhere_costs_no_row(place: Place) {
 
 #[tokio::test]
 async fn an_error_never_shows_the_password() {
-    for url in ["postgres://me:s3cret@127.0.0.1:1/x", "mysql://me:s3cret@127.0.0.1:1/x", "sqlite:/nowhere/s3cret-free.db", "ftp://me:s3cret@h/"] {
-        let error = driver::connect(url, driver::Options::default()).await.unwrap_err();
+    for url in [
+        "postgres://me:s3cret@127.0.0.1:1/x",
+        "mysql://me:s3cret@127.0.0.1:1/x",
+        "sqlite:/nowhere/s3cret-free.db",
+        "ftp://me:s3cret@h/",
+    ] {
+        let error = driver::connect(url, driver::Options::default())
+            .await
+            .unwrap_err();
         let shown = format!("{error} {error:?}");
-        assert!(!shown.contains("s3cret@") && !shown.contains(":s3cret"), "{shown}");
+        assert!(
+            !shown.contains("s3cret@") && !shown.contains(":s3cret"),
+            "{shown}"
+        );
     }
 }
 
@@ -145,12 +221,20 @@ async fn one_address_leads_to_each_database() {
     for (url, dialect) in [
         (testkit::services::postgres(), Dialect::Postgres),
         (testkit::services::mariadb(), Dialect::MySql),
-        (testkit::services::mariadb().replace("mysql://", "mariadb://"), Dialect::MySql),
+        (
+            testkit::services::mariadb().replace("mysql://", "mariadb://"),
+            Dialect::MySql,
+        ),
         ("sqlite::memory:".to_owned(), Dialect::Sqlite),
     ] {
-        let driver = driver::connect(&url, driver::Options::default()).await.unwrap();
+        let driver = driver::connect(&url, driver::Options::default())
+            .await
+            .unwrap();
         assert_eq!(driver.dialect(), dialect);
-        let rows = driver.query(Statement::new("SELECT 'a'").returns([Kind::Text])).await.unwrap();
+        let rows = driver
+            .query(Statement::new("SELECT 'a'").returns([Kind::Text]))
+            .await
+            .unwrap();
         assert_eq!(rows.iter().next(), Some(&[Value::from("a")][..]));
     }
 }

@@ -2,7 +2,8 @@
 
 use oneflight_sql::driver::{self, Driver, PgDriver, SqlxMySql, SqlxPostgres};
 use oneflight_sql::{
-    Attribute, Column, Crosswalk, Dialect, External, Kind, Policy, Record, Reference, SameSource, Store, Table, Value, ddl,
+    Attribute, Column, Crosswalk, Dialect, External, Kind, Policy, Record, Reference, SameSource,
+    Store, Table, Value, ddl,
 };
 use std::str::FromStr;
 use std::sync::Arc;
@@ -67,7 +68,11 @@ impl Backend {
             }
             Self::PostgresTokio | Self::PgBouncer => {
                 let config = tokio_postgres::Config::from_str(url).unwrap();
-                Arc::new(PgDriver::connect(config, connections as usize).await.unwrap())
+                Arc::new(
+                    PgDriver::connect(config, connections as usize)
+                        .await
+                        .unwrap(),
+                )
             }
             Self::PostgresSqlx | Self::PgBouncerSqlx => {
                 let options = sqlx::postgres::PgPoolOptions::new().max_connections(connections);
@@ -89,18 +94,26 @@ impl Place {
     pub async fn open(backend: Backend) -> Self {
         let database = Database::create(&backend.admin()).await;
         let driver = backend.connect(database.url(), 3).await;
-        Self { backend, driver, database }
+        Self {
+            backend,
+            driver,
+            database,
+        }
     }
 
     /// Makes the table and opens it.
     pub async fn store(&self, table: Table) -> Store {
-        ddl::prepare(&self.driver, std::slice::from_ref(&table)).await.unwrap();
+        ddl::prepare(&self.driver, std::slice::from_ref(&table))
+            .await
+            .unwrap();
         Store::open(self.driver.clone(), table).await.unwrap()
     }
 
     /// The same table as another process has it.
     pub async fn other(&self, table: Table) -> Store {
-        Store::open(self.backend.connect(self.database.url(), 2).await, table).await.unwrap()
+        Store::open(self.backend.connect(self.database.url(), 2).await, table)
+            .await
+            .unwrap()
     }
 
     pub async fn count(&self, sql: &str) -> i64 {
@@ -119,10 +132,15 @@ impl Place {
     pub async fn last_id(&self, table: &str) -> i64 {
         match self.driver.dialect() {
             Dialect::Postgres => {
-                let sql = format!("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {table}_id_seq");
+                let sql = format!(
+                    "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {table}_id_seq"
+                );
                 self.count(&sql).await
             }
-            Dialect::Sqlite => self.count(&format!("SELECT coalesce(max(id), 0) FROM {table}")).await,
+            Dialect::Sqlite => {
+                self.count(&format!("SELECT coalesce(max(id), 0) FROM {table}"))
+                    .await
+            }
             _ => {
                 // Statistics of tables are remembered for a day.
                 let sql = format!(
@@ -141,16 +159,31 @@ impl Drop for Place {
 }
 
 pub fn column(name: &str, kind: Kind) -> Column {
-    Column { name: name.into(), kind, max_chars: None, references: None }
+    Column {
+        name: name.into(),
+        kind,
+        max_chars: None,
+        references: None,
+    }
 }
 
 pub fn refers(name: &str, table: &str) -> Column {
-    let to = Reference { table: table.into(), column: "id".into() };
-    Column { references: Some(to), ..column(name, Kind::Int) }
+    let to = Reference {
+        table: table.into(),
+        column: "id".into(),
+    };
+    Column {
+        references: Some(to),
+        ..column(name, Kind::Int)
+    }
 }
 
 pub fn attribute(name: &str, kind: Kind, policy: Policy) -> Attribute {
-    Attribute { column: column(name, kind), required: false, policy }
+    Attribute {
+        column: column(name, kind),
+        required: false,
+        policy,
+    }
 }
 
 /// `team(id, slug, name)`.
@@ -177,17 +210,33 @@ pub fn crosswalk(table: &str, same_source: SameSource) -> Crosswalk {
 
 /// `team`, with external ids in `team_xref`.
 pub fn known_team(same_source: SameSource) -> Table {
-    Table { crosswalk: Some(crosswalk("team_xref", same_source)), ..team() }
+    Table {
+        crosswalk: Some(crosswalk("team_xref", same_source)),
+        ..team()
+    }
 }
 
 pub fn keyed(key: &str) -> Record {
-    Record { key: Some([Value::from(key)].into()), external: None, attributes: [None].into() }
+    Record {
+        key: Some([Value::from(key)].into()),
+        external: None,
+        attributes: [None].into(),
+    }
 }
 
 pub fn named(key: &str, name: &str) -> Record {
-    Record { attributes: [Some(Value::from(name))].into(), ..keyed(key) }
+    Record {
+        attributes: [Some(Value::from(name))].into(),
+        ..keyed(key)
+    }
 }
 
 pub fn external(source: &str, id: &str, record: Record) -> Record {
-    Record { external: Some(External { source: source.into(), id: id.into() }), ..record }
+    Record {
+        external: Some(External {
+            source: source.into(),
+            id: id.into(),
+        }),
+        ..record
+    }
 }

@@ -34,7 +34,10 @@ async fn processes(place: &Place, table: &Table) -> Vec<Store> {
 }
 
 /// Runs `rounds` of batches in every process at once; returns what each one was told, by who was asked for.
-async fn race(stores: Vec<Store>, batch: impl Fn(&mut SmallRng, usize) -> Vec<Record> + Clone + Send + 'static) -> Vec<HashMap<String, Value>> {
+async fn race(
+    stores: Vec<Store>,
+    batch: impl Fn(&mut SmallRng, usize) -> Vec<Record> + Clone + Send + 'static,
+) -> Vec<HashMap<String, Value>> {
     let barrier = Arc::new(Barrier::new(stores.len()));
     let tasks = stores.into_iter().enumerate().map(|(process, store)| {
         let (barrier, batch) = (barrier.clone(), batch.clone());
@@ -46,7 +49,9 @@ async fn race(stores: Vec<Store>, batch: impl Fn(&mut SmallRng, usize) -> Vec<Re
                 records.shuffle(&mut rng);
                 barrier.wait().await;
                 for (record, outcome) in records.clone().iter().zip(store.merge(records).await) {
-                    let id = outcome.unwrap_or_else(|error| panic!("{record:?}: {error:?}")).id;
+                    let id = outcome
+                        .unwrap_or_else(|error| panic!("{record:?}: {error:?}"))
+                        .id;
                     let who = match &record.external {
                         Some(external) => format!("{}:{}", external.source, external.id),
                         None => format!("{:?}", record.key),
@@ -95,41 +100,64 @@ async fn one_key_in_many_tasks_makes_one_row(place: Place) {
     }
     ids.dedup();
     assert_eq!(ids.len(), 1);
-    assert_eq!((place.count("SELECT count(*) FROM team").await, place.last_id("team").await), (1, 1));
+    assert_eq!(
+        (
+            place.count("SELECT count(*) FROM team").await,
+            place.last_id("team").await
+        ),
+        (1, 1)
+    );
 }
 
 async fn processes_that_race_for_new_keys_make_each_once(place: Place) {
     let before = deadlocks(&place).await;
     let told = race(processes(&place, &team()).await, |rng, round| {
         // 80 of the 100 keys of each process are the others' too.
-        (0..KEYS).filter(|_| rng.random_bool(0.8)).map(|at| named(&format!("k{round}-{at}"), "n")).collect()
+        (0..KEYS)
+            .filter(|_| rng.random_bool(0.8))
+            .map(|at| named(&format!("k{round}-{at}"), "n"))
+            .collect()
     })
     .await;
     assert_all_agree(&told);
     let rows = place.count("SELECT count(*) FROM team").await;
-    assert_eq!(rows, place.count("SELECT count(DISTINCT slug) FROM team").await, "duplicates");
+    assert_eq!(
+        rows,
+        place.count("SELECT count(DISTINCT slug) FROM team").await,
+        "duplicates"
+    );
     assert_eq!(rows, place.last_id("team").await, "burnt values");
     assert_eq!(deadlocks(&place).await, before);
 }
 
 async fn processes_that_know_one_id_by_two_names_leave_no_orphan(place: Place) {
     let before = deadlocks(&place).await;
-    let told = race(processes(&place, &known_team(SameSource::Split)).await, |rng, round| {
-        let mut records = Vec::new();
-        for at in (0..KEYS).filter(|_| rng.random_bool(0.8)).collect::<Vec<_>>() {
-            // 15 of 100 spell the key otherwise, as after a rename between two pages of a feed.
-            let key = match rng.random_bool(0.15) {
-                true => format!("k{round}-{at}-renamed"),
-                false => format!("k{round}-{at}"),
-            };
-            records.push(external("s", &format!("x{round}-{at}"), named(&key, "n")));
-        }
-        records
-    })
+    let told = race(
+        processes(&place, &known_team(SameSource::Split)).await,
+        |rng, round| {
+            let mut records = Vec::new();
+            for at in (0..KEYS)
+                .filter(|_| rng.random_bool(0.8))
+                .collect::<Vec<_>>()
+            {
+                // 15 of 100 spell the key otherwise, as after a rename between two pages of a feed.
+                let key = match rng.random_bool(0.15) {
+                    true => format!("k{round}-{at}-renamed"),
+                    false => format!("k{round}-{at}"),
+                };
+                records.push(external("s", &format!("x{round}-{at}"), named(&key, "n")));
+            }
+            records
+        },
+    )
     .await;
     assert_all_agree(&told);
     let rows = place.count("SELECT count(*) FROM team").await;
-    assert_eq!(place.count("SELECT count(*) FROM team_xref").await, rows, "one id, one row");
+    assert_eq!(
+        place.count("SELECT count(*) FROM team_xref").await,
+        rows,
+        "one id, one row"
+    );
     let orphans = "SELECT count(*) FROM team WHERE id NOT IN (SELECT entity_id FROM team_xref)";
     assert_eq!(place.count(orphans).await, 0, "orphans");
     assert_eq!(rows, place.last_id("team").await, "burnt values");
@@ -137,15 +165,25 @@ async fn processes_that_know_one_id_by_two_names_leave_no_orphan(place: Place) {
 }
 
 async fn processes_that_race_without_keys_leave_no_orphan(place: Place) {
-    let table = Table { key: Vec::new(), ..known_team(SameSource::Split) };
+    let table = Table {
+        key: Vec::new(),
+        ..known_team(SameSource::Split)
+    };
     let told = race(processes(&place, &table).await, |rng, round| {
         let some = (0..KEYS).filter(|_| rng.random_bool(0.8));
-        some.map(|at| Record { key: None, ..external("s", &format!("x{round}-{at}"), named("", "n")) }).collect()
+        some.map(|at| Record {
+            key: None,
+            ..external("s", &format!("x{round}-{at}"), named("", "n"))
+        })
+        .collect()
     })
     .await;
     assert_all_agree(&told);
     let rows = place.count("SELECT count(*) FROM team").await;
-    assert_eq!((rows, place.count("SELECT count(*) FROM team_xref").await), ((ROUNDS * KEYS) as i64, rows));
+    assert_eq!(
+        (rows, place.count("SELECT count(*) FROM team_xref").await),
+        ((ROUNDS * KEYS) as i64, rows)
+    );
     assert_eq!(rows, place.last_id("team").await, "burnt values");
 }
 
@@ -154,11 +192,16 @@ async fn processes_that_update_the_same_rows_do_not_deadlock(place: Place) {
     let mut table = team();
     table.attributes[0].policy = oneflight_sql::Policy::Take;
     race(processes(&place, &table).await, |rng, _| {
-        (0..KEYS).map(|at| named(&format!("k{at}"), &format!("n{}", rng.random_range(0..100)))).collect()
+        (0..KEYS)
+            .map(|at| named(&format!("k{at}"), &format!("n{}", rng.random_range(0..100))))
+            .collect()
     })
     .await;
     assert_eq!(place.count("SELECT count(*) FROM team").await, KEYS as i64);
-    assert_eq!((place.last_id("team").await, deadlocks(&place).await), (KEYS as i64, before));
+    assert_eq!(
+        (place.last_id("team").await, deadlocks(&place).await),
+        (KEYS as i64, before)
+    );
 }
 
 async fn processes_that_write_parents_and_children_do_not_deadlock(place: Place) {
@@ -167,12 +210,25 @@ async fn processes_that_write_parents_and_children_do_not_deadlock(place: Place)
     parent.attributes[0].policy = oneflight_sql::Policy::Take;
     let child = Table {
         name: "player".into(),
-        key: vec![crate::place::refers("team_id", "team"), crate::place::column("slug", oneflight_sql::Kind::Text)],
+        key: vec![
+            crate::place::refers("team_id", "team"),
+            crate::place::column("slug", oneflight_sql::Kind::Text),
+        ],
         crosswalk: Some(crosswalk("player_xref", SameSource::Link)),
         ..team()
     };
-    oneflight_sql::ddl::prepare(&place.driver, &[parent.clone(), child.clone()]).await.unwrap();
-    let tasks = (0..PROCESSES).map(|process| (process, place.backend, place.database.url().to_owned(), parent.clone(), child.clone()));
+    oneflight_sql::ddl::prepare(&place.driver, &[parent.clone(), child.clone()])
+        .await
+        .unwrap();
+    let tasks = (0..PROCESSES).map(|process| {
+        (
+            process,
+            place.backend,
+            place.database.url().to_owned(),
+            parent.clone(),
+            child.clone(),
+        )
+    });
     let tasks = tasks.map(|(process, backend, url, parent, child)| {
         tokio::spawn(async move {
             let driver = backend.connect(&url, 2).await;
@@ -180,12 +236,22 @@ async fn processes_that_write_parents_and_children_do_not_deadlock(place: Place)
             let children = Store::open(driver, child).await.unwrap();
             let mut rng = SmallRng::seed_from_u64(process as u64);
             for round in 0..ROUNDS {
-                let mut teams: Vec<_> = (0..20).map(|at| named(&format!("t{at}"), &format!("{process}-{round}"))).collect();
+                let mut teams: Vec<_> = (0..20)
+                    .map(|at| named(&format!("t{at}"), &format!("{process}-{round}")))
+                    .collect();
                 teams.shuffle(&mut rng);
-                let ids: Vec<_> = parents.merge(teams).await.into_iter().map(|outcome| outcome.unwrap().id).collect();
+                let ids: Vec<_> = parents
+                    .merge(teams)
+                    .await
+                    .into_iter()
+                    .map(|outcome| outcome.unwrap().id)
+                    .collect();
                 let mut players = Vec::new();
                 for (at, id) in ids.iter().enumerate() {
-                    let record = Record { key: Some([id.clone(), format!("p{round}").into()].into()), ..named("", "n") };
+                    let record = Record {
+                        key: Some([id.clone(), format!("p{round}").into()].into()),
+                        ..named("", "n")
+                    };
                     players.push(external("s", &format!("{id:?}-{round}"), record.clone()));
                     if at % 3 == 0 {
                         players.push(external("t", &format!("{id:?}-{round}"), record));
@@ -199,7 +265,17 @@ async fn processes_that_write_parents_and_children_do_not_deadlock(place: Place)
         task.await.unwrap();
     }
     let rows = place.count("SELECT count(*) FROM player").await;
-    assert_eq!((rows, place.last_id("player").await), (20 * ROUNDS as i64, rows));
-    assert_eq!(place.count("SELECT count(*) FROM player WHERE id NOT IN (SELECT entity_id FROM player_xref)").await, 0);
+    assert_eq!(
+        (rows, place.last_id("player").await),
+        (20 * ROUNDS as i64, rows)
+    );
+    assert_eq!(
+        place
+            .count(
+                "SELECT count(*) FROM player WHERE id NOT IN (SELECT entity_id FROM player_xref)"
+            )
+            .await,
+        0
+    );
     assert_eq!(deadlocks(&place).await, before);
 }

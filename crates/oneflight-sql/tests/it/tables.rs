@@ -17,24 +17,49 @@ fn cycle() -> Vec<Table> {
     let person = Table {
         name: "person".into(),
         attributes: vec![
-            Attribute { column: refers("team_id", "team"), required: false, policy: Policy::Fill },
-            Attribute { column: refers("boss_id", "person"), required: false, policy: Policy::Fill },
+            Attribute {
+                column: refers("team_id", "team"),
+                required: false,
+                policy: Policy::Fill,
+            },
+            Attribute {
+                column: refers("boss_id", "person"),
+                required: false,
+                policy: Policy::Fill,
+            },
         ],
         ..team()
     };
     let mut team = known_team(SameSource::Split);
-    team.attributes.push(Attribute { column: refers("captain_id", "person"), required: false, policy: Policy::Fill });
+    team.attributes.push(Attribute {
+        column: refers("captain_id", "person"),
+        required: false,
+        policy: Policy::Fill,
+    });
     let key = vec![refers("person_id", "person"), refers("team_id", "team")];
-    let plays = Table { name: "plays".into(), id: None, key, attributes: Vec::new(), ..person.clone() };
+    let plays = Table {
+        name: "plays".into(),
+        id: None,
+        key,
+        attributes: Vec::new(),
+        ..person.clone()
+    };
     vec![team, person, plays]
 }
 
 async fn tables_are_made_once_and_checked_afterwards(place: Place) {
     use TableState::{Created, Present};
-    let states = |tables: Vec<Table>| async { ddl::prepare(&place.driver, &{ tables }).await.unwrap() };
-    let league = Table { name: "league".into(), ..team() };
+    let states =
+        |tables: Vec<Table>| async { ddl::prepare(&place.driver, &{ tables }).await.unwrap() };
+    let league = Table {
+        name: "league".into(),
+        ..team()
+    };
     assert_eq!(states(vec![league.clone()]).await, [Created]);
-    assert_eq!(states([cycle(), vec![league]].concat()).await, [Created, Created, Created, Present]);
+    assert_eq!(
+        states([cycle(), vec![league]].concat()).await,
+        [Created, Created, Created, Present]
+    );
     assert_eq!(states(cycle()).await, [Present, Present, Present]);
 }
 
@@ -49,7 +74,12 @@ async fn two_processes_make_the_tables_once(place: Place) {
     }
     let mut created = 0;
     for task in tasks {
-        created += task.await.unwrap().iter().filter(|state| **state == TableState::Created).count();
+        created += task
+            .await
+            .unwrap()
+            .iter()
+            .filter(|state| **state == TableState::Created)
+            .count();
     }
     assert_eq!(created, 3);
 }
@@ -66,7 +96,9 @@ async fn tables_that_refer_to_each_other_are_made_with_real_foreign_keys(place: 
         }
     };
     assert_eq!(place.count(sql).await, 6);
-    let store = Store::open(place.driver.clone(), cycle().remove(1)).await.unwrap();
+    let store = Store::open(place.driver.clone(), cycle().remove(1))
+        .await
+        .unwrap();
     let orphan = oneflight_sql::Record {
         attributes: [Some(oneflight_sql::Value::Int(77)), None].into(),
         ..crate::place::keyed("k")
@@ -78,24 +110,50 @@ async fn tables_that_refer_to_each_other_are_made_with_real_foreign_keys(place: 
 async fn a_table_that_does_not_fit_is_named_with_what_was_expected(place: Place) {
     ddl::prepare(&place.driver, &[team()]).await.unwrap();
     let mut other = team();
-    other.attributes.push(attribute("founded", Kind::Int, Policy::Fill));
+    other
+        .attributes
+        .push(attribute("founded", Kind::Int, Policy::Fill));
     let error = ddl::prepare(&place.driver, &[other]).await.unwrap_err();
     assert!(error.is_schema());
-    assert_eq!(error.to_string(), "table `team` has no column `founded`: it has `id`, `slug`, `name`");
+    assert_eq!(
+        error.to_string(),
+        "table `team` has no column `founded`: it has `id`, `slug`, `name`"
+    );
     let mut other = team();
     other.attributes[0].column.kind = Kind::Int;
     let error = ddl::prepare(&place.driver, &[other]).await.unwrap_err();
     assert!(error.is_schema());
-    assert!(error.to_string().contains("column `name` of table `team` is "), "{error}");
-    assert!(error.to_string().ends_with("expected one for Int"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("column `name` of table `team` is "),
+        "{error}"
+    );
+    assert!(
+        error.to_string().ends_with("expected one for Int"),
+        "{error}"
+    );
     let mut other = team();
     other.key = vec![column("name", Kind::Text)];
     other.attributes.clear();
     let error = ddl::prepare(&place.driver, &[other]).await.unwrap_err();
-    assert!(error.to_string().contains("unique index on (name) is missing"), "{error}");
-    let missing = Table { name: "nowhere".into(), ..team() };
-    let error = Store::open(place.driver.clone(), missing).await.unwrap_err();
-    assert_eq!((error.is_schema(), error.to_string().as_str()), (true, "there is no table `nowhere`"));
+    assert!(
+        error
+            .to_string()
+            .contains("unique index on (name) is missing"),
+        "{error}"
+    );
+    let missing = Table {
+        name: "nowhere".into(),
+        ..team()
+    };
+    let error = Store::open(place.driver.clone(), missing)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.is_schema(), error.to_string().as_str()),
+        (true, "there is no table `nowhere`")
+    );
 }
 
 async fn without_a_unique_index_nothing_is_opened_and_the_message_mends_it(place: Place) {
@@ -109,16 +167,30 @@ async fn without_a_unique_index_nothing_is_opened_and_the_message_mends_it(place
         Dialect::Postgres => "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         _ => "INTEGER PRIMARY KEY",
     };
-    place.execute(&format!("CREATE TABLE team (id {id}, slug {text} NOT NULL, name {text})")).await;
+    place
+        .execute(&format!(
+            "CREATE TABLE team (id {id}, slug {text} NOT NULL, name {text})"
+        ))
+        .await;
     place.execute(&format!("CREATE TABLE xref (source {text} NOT NULL, external_id {text} NOT NULL, entity_id bigint NOT NULL)")).await;
     if place.driver.dialect() != Dialect::MySql {
         // An index over some of the rows decides nothing for the others.
-        place.execute("CREATE UNIQUE INDEX partly ON team (slug) WHERE name IS NOT NULL").await;
+        place
+            .execute("CREATE UNIQUE INDEX partly ON team (slug) WHERE name IS NOT NULL")
+            .await;
     }
-    let table = Table { crosswalk: Some(crosswalk("xref", SameSource::Split)), ..team() };
+    let table = Table {
+        crosswalk: Some(crosswalk("xref", SameSource::Split)),
+        ..team()
+    };
     for about in ["team", "xref"] {
-        let error = Store::open(place.driver.clone(), table.clone()).await.unwrap_err();
-        assert!(error.is_schema() && error.to_string().contains(&format!("table `{about}`")), "{error}");
+        let error = Store::open(place.driver.clone(), table.clone())
+            .await
+            .unwrap_err();
+        assert!(
+            error.is_schema() && error.to_string().contains(&format!("table `{about}`")),
+            "{error}"
+        );
         let message = error.to_string();
         let (_, statement) = message.split_once("Create it with: ").unwrap();
         place.execute(statement).await;
@@ -130,14 +202,24 @@ async fn without_a_unique_index_nothing_is_opened_and_the_message_mends_it(place
 
 async fn a_collation_that_folds_is_refused(place: Place) {
     let (column, expected) = match place.driver.dialect() {
-        Dialect::MySql => ("VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci", "utf8mb4_general_ci"),
+        Dialect::MySql => (
+            "VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+            "utf8mb4_general_ci",
+        ),
         Dialect::Postgres => ("text COLLATE folding", "folding"),
         _ => ("TEXT COLLATE NOCASE", "NOCASE"),
     };
     if place.is_postgres() {
         place.execute("CREATE COLLATION folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false)").await;
     }
-    place.execute(&format!("CREATE TABLE team (id integer PRIMARY KEY, slug {column} NOT NULL UNIQUE, name text)")).await;
+    place
+        .execute(&format!(
+            "CREATE TABLE team (id integer PRIMARY KEY, slug {column} NOT NULL UNIQUE, name text)"
+        ))
+        .await;
     let error = Store::open(place.driver.clone(), team()).await.unwrap_err();
-    assert!(error.is_schema() && error.to_string().contains(expected), "{error}");
+    assert!(
+        error.is_schema() && error.to_string().contains(expected),
+        "{error}"
+    );
 }
