@@ -2,4 +2,7 @@
 
 mod batch;
 mod flight;
+mod model;
 mod script;
+mod sizes;
+mod threads;

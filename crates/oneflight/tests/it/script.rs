@@ -9,12 +9,13 @@
 
 use futures_util::FutureExt;
 use oneflight::{Clock, Error, Group, Join, Mark, Spawn, Task};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -94,6 +95,24 @@ impl Bell {
     }
 }
 
+thread_local! {
+    /// True while this thread raises a panic that its script has asked for.
+    static ASKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps the panics that scripts ask for out of the output.
+fn hush() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !ASKED.replace(false) {
+                before(info);
+            }
+        }));
+    });
+}
+
 /// What the works of a script are told, and tell.
 #[derive(Debug, Default)]
 pub(crate) struct Works {
@@ -137,7 +156,10 @@ impl Future for Work {
             None => Poll::Pending,
             Some(End::Value(value)) => Poll::Ready(Ok(value)),
             Some(End::Fails(why)) => Poll::Ready(Err(Oops(why, fmt::Error))),
-            Some(End::Panics(why)) => panic!("{why}"),
+            Some(End::Panics(why)) => {
+                ASKED.set(true);
+                panic!("{why}")
+            }
         }
     }
 }
@@ -162,6 +184,7 @@ impl Works {
 
 impl<'g> Script<'g> {
     pub(crate) fn new(group: &'g Flights) -> Self {
+        hush();
         Self {
             group,
             calls: Vec::new(),
@@ -274,15 +297,19 @@ impl<'g> Script<'g> {
     /// The value that the call got; none if it waits, or got an error.
     pub(crate) fn answer(&mut self, call: Call) -> Option<u64> {
         self.settle();
-        self.calls[call.0]
-            .answer
-            .as_ref()
-            .and_then(|answer| answer.as_ref().ok().copied())
+        self.value(call)
+    }
+
+    /// As `answer`, but polls nobody.
+    pub(crate) fn value(&self, call: Call) -> Option<u64> {
+        self.calls[call.0].answer.as_ref().and_then(|answer| answer.as_ref().ok().copied())
     }
 
     /// The error that the call got.
     pub(crate) fn error(&mut self, call: Call) -> Error<Oops> {
-        self.settle();
+        if self.is_waiting(call) {
+            self.settle();
+        }
         match &self.calls[call.0].answer {
             Some(Err(error)) => error.clone(),
             other => panic!("no error but {other:?}"),
@@ -306,14 +333,24 @@ impl<'g> Script<'g> {
     }
 
     fn end_work(&mut self, key: &str, end: End) {
-        let run = self.starts(key) - 1;
-        self.works.lock().unwrap().fate(key, run).end = Some(end);
-        self.wake_work(key, run);
+        self.end_run(key, self.starts(key) - 1, end);
     }
 
-    /// Ends an older run of the work.
+    /// As `finish_work`, for an older run of the work.
     pub(crate) fn finish_run(&mut self, key: &str, run: usize, value: u64) {
-        self.works.lock().unwrap().fate(key, run).end = Some(End::Value(value));
+        self.end_run(key, run, End::Value(value));
+    }
+
+    pub(crate) fn fail_run(&mut self, key: &str, run: usize, why: &'static str) {
+        self.end_run(key, run, End::Fails(why));
+    }
+
+    pub(crate) fn panic_run(&mut self, key: &str, run: usize, why: &'static str) {
+        self.end_run(key, run, End::Panics(why));
+    }
+
+    fn end_run(&mut self, key: &str, run: usize, end: End) {
+        self.works.lock().unwrap().fate(key, run).end = Some(end);
         self.wake_work(key, run);
     }
 

@@ -1,0 +1,472 @@
+//! Random scripts against a model that knows, at each step, what a group must do.
+//!
+//! ```text
+//!   xorshift(seed) ─▶ step ─┬─▶ the group, by a `Script`     after each step: answers, starts, drops, wakes due,
+//!                           └─▶ the model                    flights in the table and the numbers agree
+//! ```
+//!
+//! `ONEFLIGHT_SCRIPTS` is how many scripts run (10,000), `ONEFLIGHT_SEED` the seed of the first. A failure prints the seed and
+//! the steps.
+
+use crate::script::{Call, Flights, HandClock, HandSpawn, Script};
+use oneflight::{Group, Mark, Stats};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+const KEYS: [&str; 3] = ["a", "b", "c"];
+const TICK: Duration = Duration::from_millis(1);
+const LIMIT: u64 = 5;
+
+/// Marsaglia's xorshift.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self((seed ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9) | 1)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from((self.0 >> 16) % limit as u64).expect("below a usize")
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> Option<T> {
+        if of.is_empty() { None } else { Some(of[self.below(of.len())]) }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Value(u64),
+    Fails,
+    Panics,
+    Overdue,
+    Cancelled,
+    Abandoned,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piloting {
+    Off,
+    WhenJoined,
+    Detached,
+}
+
+#[derive(Debug)]
+struct Flight {
+    key: &'static str,
+    run: usize,
+    born: u64,
+    deadline: Option<u64>,
+    callers: usize,
+    live: BTreeSet<usize>,
+    pilot: Option<usize>,
+    woken: bool,
+    polled: bool,
+    sleeping: bool,
+    polls: usize,
+    says: Option<End>,
+    end: Option<End>,
+}
+
+/// The group, the model, and the steps so far.
+struct Run<'g> {
+    seed: u64,
+    steps: Vec<String>,
+    script: Script<'g>,
+    clock: HandClock,
+    tasks: HandSpawn,
+    piloting: Piloting,
+    limited: bool,
+    now: u64,
+    epoch: u64,
+    closed: bool,
+    marks: Vec<(Mark, u64)>,
+    flights: Vec<Flight>,
+    table: BTreeMap<&'static str, usize>,
+    /// The flight of each call; none if it was refused.
+    calls: Vec<Option<usize>>,
+    stats: BTreeMap<&'static str, u64>,
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("seed {}, {:?}, limited: {}", self.seed, self.piloting, self.limited);
+            eprintln!("{}", self.steps.join("\n"));
+        }
+    }
+}
+
+#[test]
+fn random_scripts_do_what_the_model_says() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let scripts = number("ONEFLIGHT_SCRIPTS").unwrap_or(10_000);
+    let first = number("ONEFLIGHT_SEED").unwrap_or(1);
+    let mut landed = 0;
+    for seed in first..first + scripts {
+        landed += run(seed);
+    }
+    assert!(landed >= scripts, "the scripts hardly do anything: {landed} landings");
+    println!("{scripts} scripts from seed {first}, {landed} landings");
+}
+
+fn run(seed: u64) -> u64 {
+    let mut random = Random::new(seed);
+    let piloting = [Piloting::Off, Piloting::Off, Piloting::WhenJoined, Piloting::Detached][random.below(4)];
+    let limited = random.below(3) == 0;
+    let (clock, tasks) = (HandClock::new(), HandSpawn::default());
+    let mut builder = Group::builder().clock(clock.clone()).shards(1 + random.below(2));
+    if limited {
+        builder = builder.max_flight(TICK * u32::try_from(LIMIT).expect("small"));
+    }
+    let group: Flights = match piloting {
+        Piloting::Off => builder,
+        Piloting::WhenJoined => builder.autopilot(tasks.clone()),
+        Piloting::Detached => builder.detached(tasks.clone()),
+    }
+    .build();
+    let mut run = Run {
+        seed,
+        steps: Vec::new(),
+        script: Script::new(&group),
+        clock,
+        tasks,
+        piloting,
+        limited,
+        now: 0,
+        epoch: 0,
+        closed: false,
+        marks: Vec::new(),
+        flights: Vec::new(),
+        table: BTreeMap::new(),
+        calls: Vec::new(),
+        stats: BTreeMap::new(),
+    };
+    for _ in 0..5 + random.below(60) {
+        run.step(&mut random);
+        run.check();
+    }
+    run.bring_home();
+    run.stats.get("landed").copied().unwrap_or(0)
+}
+
+impl Run<'_> {
+    fn step(&mut self, random: &mut Random) {
+        let key = KEYS[random.below(KEYS.len())];
+        let waiting: Vec<_> = (0..self.calls.len()).filter(|&at| self.script.is_waiting(Call(at))).collect();
+        let up: Vec<_> = (0..self.flights.len()).filter(|&at| self.flights[at].end.is_none()).collect();
+        let running: Vec<_> = (0..self.tasks.spawned()).filter(|&at| self.tasks.is_running(at)).collect();
+        match random.below(100) {
+            0..24 => self.call(None, key),
+            24..28 => {
+                let mark = random.pick(&self.marks);
+                self.call(mark, key);
+            }
+            28..32 => self.join(key),
+            32..54 => random.pick(&waiting).into_iter().for_each(|at| self.poll(at)),
+            54..66 => random.pick(&waiting).into_iter().for_each(|at| self.drop_call(at)),
+            66..76 => random.pick(&up).into_iter().for_each(|at| self.say(at, random.below(6))),
+            76..82 => random.pick(&up).into_iter().for_each(|at| self.wake(at)),
+            82..88 => random.pick(&running).into_iter().for_each(|at| self.poll_task(at)),
+            88..90 => random.pick(&running).into_iter().for_each(|at| self.drop_task(at)),
+            90..92 => self.mark(),
+            92..94 => self.forget(key, false),
+            94..96 => self.forget(key, true),
+            96..99 => self.advance(1 + random.below(4) as u64),
+            _ if random.below(4) == 0 => self.close(),
+            _ => self.cancel_all(),
+        }
+    }
+
+    fn call(&mut self, mark: Option<(Mark, u64)>, key: &'static str) {
+        self.steps.push(format!("call {key} since {mark:?} -> {}", self.calls.len()));
+        let call = self.script.call_since(mark.map(|(mark, _)| mark), key);
+        let there = self.table.get(key).copied();
+        let joins = there.filter(|&at| self.flights[at].born >= mark.map_or(0, |(_, at)| at) && !self.is_late(at));
+        if let Some(at) = joins {
+            self.joined(at, call);
+        } else if self.closed {
+            self.calls.push(None);
+            assert!(self.script.poll(call) && self.script.error(call).is_closed());
+        } else {
+            if let Some(old) = there {
+                self.table.remove(key);
+                if self.is_late(old) { self.end(old, End::Overdue) } else { self.count("forgotten") }
+            }
+            self.started(key, call);
+        }
+    }
+
+    fn started(&mut self, key: &'static str, call: Call) {
+        assert!(self.script.led(call), "it starts a flight");
+        self.count("started");
+        let at = self.flights.len();
+        let run = self.flights.iter().filter(|flight| flight.key == key).count();
+        let pilot = (self.piloting == Piloting::Detached).then(|| self.tasks.spawned() - 1);
+        self.flights.push(Flight {
+            key,
+            run,
+            born: self.epoch,
+            deadline: self.limited.then(|| self.now + LIMIT),
+            callers: 1,
+            live: [call.0].into(),
+            pilot,
+            woken: true,
+            polled: false,
+            sleeping: false,
+            polls: 0,
+            says: None,
+            end: None,
+        });
+        self.table.insert(key, at);
+        self.calls.push(Some(at));
+    }
+
+    fn join(&mut self, key: &'static str) {
+        self.steps.push(format!("join {key} -> {}", self.calls.len()));
+        let there = self.table.get(key).copied().filter(|&at| !self.is_late(at));
+        let call = self.script.join(key);
+        assert_eq!(call.is_some(), there.is_some());
+        call.zip(there).into_iter().for_each(|(call, at)| self.joined(at, call));
+    }
+
+    fn joined(&mut self, at: usize, call: Call) {
+        assert!(!self.script.led(call), "it joins");
+        self.count("joined");
+        let spawned = self.tasks.spawned();
+        let flight = &mut self.flights[at];
+        flight.callers += 1;
+        flight.live.insert(call.0);
+        if self.piloting == Piloting::WhenJoined && flight.pilot.is_none() {
+            flight.pilot = Some(spawned - 1);
+        }
+        self.calls.push(Some(at));
+    }
+
+    fn poll(&mut self, call: usize) {
+        self.steps.push(format!("poll {call}"));
+        let at = self.calls[call].expect("refused calls are ready at once");
+        self.drive(at);
+        let ready = self.script.poll(Call(call));
+        assert_eq!(ready, self.flights[at].end.is_some(), "call {call} is ready: {ready}");
+        if ready {
+            self.compare(call, at);
+        }
+    }
+
+    /// The answer of a call against the end of its flight.
+    fn compare(&mut self, call: usize, at: usize) {
+        match self.flights[at].end.expect("ended") {
+            End::Value(value) => assert_eq!(self.script.value(Call(call)), Some(value)),
+            End::Fails => assert!(self.script.error(Call(call)).is_work()),
+            End::Panics => assert!(self.script.error(Call(call)).is_panic()),
+            End::Overdue => assert!(self.script.error(Call(call)).is_overdue()),
+            End::Cancelled => assert!(self.script.error(Call(call)).is_closed()),
+            End::Abandoned => panic!("an abandoned flight has no callers"),
+        }
+    }
+
+    /// What the poll of a waiter does to a flight.
+    fn drive(&mut self, at: usize) {
+        let late = self.is_late(at);
+        let flight = &mut self.flights[at];
+        if flight.end.is_some() || !std::mem::replace(&mut flight.woken, false) {
+            return;
+        }
+        flight.polled = true;
+        flight.polls += 1;
+        match flight.says {
+            Some(says) => self.end(at, says),
+            None if late => self.end(at, End::Overdue),
+            None => flight.sleeping = self.limited,
+        }
+    }
+
+    fn end(&mut self, at: usize, end: End) {
+        let flight = &mut self.flights[at];
+        assert_eq!(flight.end.replace(end), None, "a flight ends once");
+        if self.table.get(flight.key) == Some(&at) {
+            self.table.remove(flight.key);
+        }
+        self.count(match end {
+            End::Value(_) => "landed",
+            End::Fails => "failed",
+            End::Panics => "panicked",
+            End::Overdue => "overdue",
+            End::Cancelled => "cancelled",
+            End::Abandoned => "abandoned",
+        });
+    }
+
+    fn drop_call(&mut self, call: usize) {
+        self.steps.push(format!("drop {call}"));
+        self.script.drop_call(Call(call));
+        let at = self.calls[call].expect("it waits");
+        self.flights[at].live.remove(&call);
+        self.abandon_if_alone(at);
+    }
+
+    fn abandon_if_alone(&mut self, at: usize) {
+        let flight = &self.flights[at];
+        let kept = self.piloting == Piloting::Detached && flight.pilot.is_some();
+        if flight.end.is_none() && flight.live.is_empty() && !kept {
+            self.end(at, End::Abandoned);
+        }
+    }
+
+    fn say(&mut self, at: usize, how: usize) {
+        let (key, run) = (self.flights[at].key, self.flights[at].run);
+        let value = at as u64;
+        let says = match how {
+            0 => End::Fails,
+            1 => End::Panics,
+            _ => End::Value(value),
+        };
+        self.steps.push(format!("the work of flight {at} says {says:?}"));
+        match says {
+            End::Fails => self.script.fail_run(key, run, "fails"),
+            End::Panics => self.script.panic_run(key, run, "panics"),
+            _ => self.script.finish_run(key, run, value),
+        }
+        let flight = &mut self.flights[at];
+        flight.says = Some(says);
+        flight.woken |= flight.polled;
+    }
+
+    fn wake(&mut self, at: usize) {
+        self.steps.push(format!("wake flight {at}"));
+        let flight = &mut self.flights[at];
+        flight.woken |= flight.polled;
+        self.script.wake_work(self.flights[at].key, self.flights[at].run);
+    }
+
+    fn poll_task(&mut self, task: usize) {
+        self.steps.push(format!("poll task {task}"));
+        let at = self.flight_of(task);
+        self.drive(at);
+        assert_eq!(self.tasks.poll(task), self.flights[at].end.is_some());
+    }
+
+    fn drop_task(&mut self, task: usize) {
+        self.steps.push(format!("drop task {task}"));
+        let at = self.flight_of(task);
+        self.tasks.drop_task(task);
+        self.flights[at].pilot = None;
+        self.abandon_if_alone(at);
+    }
+
+    fn flight_of(&self, task: usize) -> usize {
+        self.flights.iter().position(|flight| flight.pilot == Some(task)).expect("a task has a flight")
+    }
+
+    fn mark(&mut self) {
+        self.epoch += 1;
+        self.marks.push((self.script.group.mark(), self.epoch));
+        self.steps.push(format!("mark {}", self.epoch));
+    }
+
+    fn forget(&mut self, key: &'static str, unshared: bool) {
+        self.steps.push(format!("forget {key}, unshared: {unshared}"));
+        let there = self.table.get(key).copied();
+        let goes = there.is_some_and(|at| !unshared || self.flights[at].callers == 1);
+        let group = self.script.group;
+        let went = if unshared { group.forget_unshared(key) } else { group.forget(key) };
+        assert_eq!(went, goes);
+        if goes {
+            self.table.remove(key);
+            self.count("forgotten");
+        }
+    }
+
+    fn advance(&mut self, ticks: u64) {
+        self.steps.push(format!("advance {ticks}"));
+        self.now += ticks;
+        for flight in self.flights.iter_mut().filter(|flight| flight.end.is_none()) {
+            flight.woken |= std::mem::replace(&mut flight.sleeping, false);
+        }
+        self.clock.advance(TICK * u32::try_from(ticks).expect("few"));
+    }
+
+    fn close(&mut self) {
+        self.steps.push("close".to_owned());
+        self.closed = true;
+        self.script.group.close();
+    }
+
+    fn cancel_all(&mut self) {
+        self.steps.push("cancel all".to_owned());
+        self.script.group.cancel_all();
+        for at in std::mem::take(&mut self.table).into_values() {
+            self.end(at, End::Cancelled);
+        }
+    }
+
+    fn is_late(&self, at: usize) -> bool {
+        self.flights[at].deadline.is_some_and(|deadline| deadline <= self.now)
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.stats.entry(what).or_default() += 1;
+    }
+
+    fn check(&self) {
+        let group = self.script.group;
+        assert_eq!(group.in_flight(), self.table.len());
+        assert_eq!(numbers(group.stats()), self.stats);
+        for (at, flight) in self.flights.iter().enumerate() {
+            let (dropped, ended) = (self.script.is_dropped(flight.key, flight.run), flight.end.is_some());
+            assert_eq!(dropped, ended, "the work of flight {at} is dropped exactly when it ends");
+            assert_eq!(self.script.polls(flight.key, flight.run), flight.polls, "polls of flight {at}");
+            let due = |call: &usize| self.script.is_woken(Call(*call));
+            let somebody = flight.live.iter().any(due) || flight.pilot.is_some_and(|task| self.tasks.is_woken(task));
+            assert!(ended || !flight.woken || somebody, "S2: the wake of flight {at} is lost");
+            // Whoever waits for what has ended was woken for it.
+            let asleep = flight.live.iter().find(|&&call| self.script.is_waiting(Call(call)) && !due(&call));
+            assert!(!ended || asleep.is_none(), "call {asleep:?} of flight {at} sleeps on");
+        }
+        let known = KEYS.iter().map(|key| self.script.starts(key)).sum::<usize>();
+        assert_eq!(known, self.flights.len(), "one start a flight");
+    }
+
+    /// All works speak; polling whoever is woken must bring everybody home.
+    fn bring_home(&mut self) {
+        for at in 0..self.flights.len() {
+            if self.flights[at].end.is_none() && self.flights[at].says.is_none() {
+                self.say(at, 2);
+            }
+        }
+        loop {
+            if let Some(call) = (0..self.calls.len()).find(|&at| self.script.is_woken(Call(at))) {
+                self.poll(call);
+            } else if let Some(task) = (0..self.tasks.spawned()).find(|&at| self.tasks.is_woken(at)) {
+                self.poll_task(task);
+            } else {
+                break;
+            }
+            self.check();
+        }
+        assert!((0..self.calls.len()).all(|at| !self.script.is_waiting(Call(at))), "somebody hangs");
+        assert!(self.flights.iter().all(|flight| flight.end.is_some()), "a flight hangs");
+        let stats = self.script.group.stats();
+        let ends = [stats.landed, stats.failed, stats.panicked, stats.overdue, stats.abandoned, stats.cancelled];
+        assert_eq!((stats.started, self.script.group.in_flight()), (ends.iter().sum(), 0));
+    }
+}
+
+fn numbers(stats: Stats) -> BTreeMap<&'static str, u64> {
+    let all = [
+        ("started", stats.started),
+        ("joined", stats.joined),
+        ("landed", stats.landed),
+        ("failed", stats.failed),
+        ("panicked", stats.panicked),
+        ("overdue", stats.overdue),
+        ("abandoned", stats.abandoned),
+        ("cancelled", stats.cancelled),
+        ("forgotten", stats.forgotten),
+    ];
+    all.into_iter().filter(|&(_, count)| count > 0).collect()
+}
