@@ -246,9 +246,8 @@ where
         let mut sorted: Vec<_> = keys.iter().map(|_| None).collect();
         let mut index = HashTable::new();
         for (turn, (key, answer)) in answers.into_iter().enumerate() {
-            // As long as the answers come in the order of the keys, no look-up is needed.
-            let is_next =
-                index.is_empty() && keys.get(turn).is_some_and(|(_, asked)| *asked == key);
+            // An answer in the place of its key needs no look-up.
+            let is_next = keys.get(turn).is_some_and(|(_, asked)| *asked == key);
             let place = if is_next {
                 Some(turn)
             } else {

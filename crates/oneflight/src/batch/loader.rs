@@ -29,8 +29,9 @@ use std::sync::Arc;
 ///
 /// # Loading from inside the batch function
 /// The function, and the future that it makes, may load other keys from the same loader: their batches need no slot. A key that
-/// would wait for the batch that loads it gets an error ([`is_reentrant`](crate::Error::is_reentrant)). Loads that the function
-/// hands to another task are not known to be its own: they wait for a slot as all do.
+/// would wait for the batch that loads it gets an error ([`is_reentrant`](crate::Error::is_reentrant)). Batches of
+/// other loaders that are moved on from inside count as inside. Loads that the function hands to another task are not known to be
+/// its own: they wait for a slot as all do.
 ///
 /// # Panics
 /// A batch function that panics, or whose future does, answers all keys of its batch with an error

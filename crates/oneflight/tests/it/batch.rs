@@ -4,6 +4,7 @@ mod edges;
 mod many;
 mod model;
 mod nested;
+mod panics;
 mod script;
 mod sharing;
 mod window;

@@ -77,3 +77,46 @@ fn what_a_batch_waits_for_is_dropped_with_it() {
     assert_eq!((loader.stats().running, loader.stats().waiting), (0, 0));
     assert_eq!(*polled.lock().unwrap(), [1, 2]);
 }
+
+#[test]
+fn a_batch_may_load_one_key_after_the_other() {
+    let own = Arc::new(OnceLock::<Loader<u32, u32, Infallible>>::new());
+    let inner = Arc::clone(&own);
+    let loader = Loader::builder().build(move |keys: Vec<u32>| {
+        let loader = inner.get().expect("set").clone();
+        async move {
+            let mut sum = 1;
+            for below in 0..keys[0] {
+                sum += loader.load(below).await.unwrap().unwrap_or(0);
+            }
+            vec![(keys[0], sum)]
+        }
+    });
+    let _ = own.set(loader.clone());
+    assert_eq!(Caller::new(loader.load(6)).ends().unwrap(), Some(64));
+}
+
+#[test]
+fn a_key_that_waits_for_a_slot_needs_none_once_a_batch_waits_for_it() {
+    let own = Arc::new(OnceLock::<Loader<u32, u32, Infallible>>::new());
+    let inner = Arc::clone(&own);
+    let loader = Loader::builder().max_batch(1).build(move |keys: Vec<u32>| {
+        let loader = inner.get().expect("set").clone();
+        async move {
+            match keys[0] {
+                0 => vec![(0, 5)],
+                key => vec![(key, loader.load(0).await.unwrap().unwrap_or(0) + 1)],
+            }
+        }
+    });
+    let _ = own.set(loader.clone());
+    // The one slot is for 1, which waits for 0, which stands in the queue behind 2.
+    let mut all = Caller::new(loader.load_many([1, 2, 0]));
+    let answers: Vec<_> = loop {
+        if let std::task::Poll::Ready(answers) = all.poll() {
+            break answers.into_iter().map(Result::unwrap).collect();
+        }
+        assert!(all.is_woken(), "it waits for itself");
+    };
+    assert_eq!(answers, [Some(6), Some(6), Some(5)]);
+}
