@@ -8,7 +8,7 @@
 //! V1. `VALUES` come in sizes that are powers of two, so that few texts are prepared, again and again.
 //! V2. Whoever runs `insert` or `link` holds the lock of all writers, and has read under it that the rows are missing.
 
-use super::list::{Listed, bind, list, listed, listed_external, put, with};
+use super::list::{List, Listed, bind, list, listed, listed_external, put, with};
 use super::{Ask, Col, Create, Dialect, Layout, Links, hit_kinds};
 use crate::driver::{Bind, Statement};
 use crate::value::{Kind, Value};
@@ -138,68 +138,31 @@ fn find_list(
     by_external: bool,
     by_key: bool,
 ) -> Statement {
-    let size = if layout.dialect == Dialect::Sqlite {
-        asks.len().next_power_of_two()
-    } else {
-        asks.len()
+    let size = match layout.dialect {
+        Dialect::Sqlite => asks.len().next_power_of_two(),
+        _ => asks.len(),
     };
-    let rows = || (0..size).map(|row| &asks[row.min(asks.len() - 1)]);
-    let (selected, name, join) = (selected(layout), &layout.name, join(layout));
+    let rows: Vec<&Ask> = (0..size)
+        .map(|row| &asks[row.min(asks.len() - 1)])
+        .collect();
     let (mut lists, mut parts) = (Vec::new(), Vec::new());
     if let (Some(links), true) = (&layout.links, by_external) {
-        let list = list(
-            layout,
-            "tx",
-            first,
-            &listed_external(links),
-            rows().map(|ask| external(ask).into()),
-        );
-        parts.push(format!(
-            "SELECT {}, 1, 0{selected} FROM {} {join} {} x ON {} {join} {name} e ON {}",
-            list.number,
-            list.from,
-            links.name,
-            same_external(layout, links),
-            linked(layout, links, "x")
-        ));
+        let (list, part) = find_by_external(layout, links, &rows, first);
         lists.push(list);
+        parts.push(part);
     }
     if by_key {
         let of_source = layout.links.as_ref().filter(|_| by_external);
-        let mut cols = listed('k', &layout.key, true);
-        cols.extend(of_source.map(|links| Listed {
-            name: "s".into(),
-            col: &links.source,
-            compared: true,
-        }));
-        let row = |ask| {
-            key(layout, ask)
-                .chain(of_source.map(|_| external(ask)[0]))
-                .collect()
-        };
-        let list = list(layout, "tk", first, &cols, rows().map(row));
-        let taken = match of_source {
-            Some(links) => format!(
-                "EXISTS (SELECT 1 FROM {} y WHERE {} AND y.{} = {})",
-                links.name,
-                linked(layout, links, "y"),
-                links.source.quoted,
-                put(layout, &links.source, "t.s")
-            ),
-            None => "0".to_owned(),
-        };
-        parts.push(format!(
-            "SELECT {}, 0, {taken}{selected} FROM {} {join} {name} e ON {}",
-            list.number,
-            list.from,
-            same_key(layout, &layout.key)
-        ));
+        let (list, part) = find_by_key(layout, of_source, &rows, first);
         lists.push(list);
+        parts.push(part);
     }
     if parts.is_empty() {
         // Nobody can be found who has neither an external id nor a key.
         parts.push(format!(
-            "SELECT 0, 0, 0{selected} FROM {name} e WHERE 1 = 0"
+            "SELECT 0, 0, 0{} FROM {} e WHERE 1 = 0",
+            selected(layout),
+            layout.name
         ));
     }
     let sql = format!(
@@ -213,6 +176,63 @@ fn find_list(
         binds,
         returns: hit_kinds(layout),
     }
+}
+
+fn find_by_external(layout: &Layout, links: &Links, rows: &[&Ask], first: usize) -> (List, String) {
+    let values = rows.iter().map(|ask| external(ask).into());
+    let list = list(layout, "tx", first, &listed_external(links), values);
+    let part = format!(
+        "SELECT {}, 1, 0{selected} FROM {} {join} {} x ON {} {join} {} e ON {}",
+        list.number,
+        list.from,
+        links.name,
+        same_external(layout, links),
+        layout.name,
+        linked(layout, links, "x"),
+        selected = selected(layout),
+        join = join(layout),
+    );
+    (list, part)
+}
+
+/// With `of_source`, also tells whether the row has an id of the asker's source.
+fn find_by_key(
+    layout: &Layout,
+    of_source: Option<&Links>,
+    rows: &[&Ask],
+    first: usize,
+) -> (List, String) {
+    let mut cols = listed('k', &layout.key, true);
+    cols.extend(of_source.map(|links| Listed {
+        name: "s".into(),
+        col: &links.source,
+        compared: true,
+    }));
+    let source = |ask| of_source.map(|_| external(ask)[0]);
+    let values = rows
+        .iter()
+        .map(|ask| key(layout, ask).chain(source(*ask)).collect());
+    let list = list(layout, "tk", first, &cols, values);
+    let taken = match of_source {
+        Some(links) => format!(
+            "EXISTS (SELECT 1 FROM {} y WHERE {} AND y.{} = {})",
+            links.name,
+            linked(layout, links, "y"),
+            links.source.quoted,
+            put(layout, &links.source, "t.s")
+        ),
+        None => "0".to_owned(),
+    };
+    let part = format!(
+        "SELECT {}, 0, {taken}{} FROM {} {} {} e ON {}",
+        list.number,
+        selected(layout),
+        list.from,
+        join(layout),
+        layout.name,
+        same_key(layout, &layout.key)
+    );
+    (list, part)
 }
 
 fn external(ask: &Ask) -> [&Value; 2] {

@@ -122,13 +122,12 @@ fn fits(layout: &Layout, record: &Record) -> Result<(), Error> {
     if !record.attributes.is_empty() && record.attributes.len() != layout.attributes.len() {
         return wrong("has not one slot for each attribute");
     }
-    let said = layout
+    let mut said = layout
         .attributes
         .iter()
         .zip(&record.attributes)
         .filter_map(|(col, said)| said.as_ref().map(|said| (col, said)));
-    said.map(|(col, said)| check(layout.dialect, col, said))
-        .collect()
+    said.try_for_each(|(col, said)| check(layout.dialect, col, said))
 }
 
 fn ask(layout: &Layout, record: &Record) -> Result<Ask, Error> {
@@ -275,6 +274,9 @@ fn unlinked(layout: &Layout, batch: &Batch, at: usize, hit: &Hit) -> Need {
     }
 }
 
+/// What makes two records want the same row: their key, or without one their external id.
+type Making<'b> = (Option<&'b [Value]>, Option<&'b [Value; 2]>);
+
 /// What is written in one round.
 #[derive(Debug, Default)]
 pub(super) struct Work {
@@ -301,8 +303,7 @@ impl Work {
             .is_some_and(|crosswalk| crosswalk.same_source != SameSource::Link);
         let mut owners: HashMap<&[Value; 2], Option<&[Value]>> = HashMap::new();
         let mut sources: HashMap<(&[Value], &Value), &Value> = HashMap::new();
-        let mut making: HashMap<(Option<&[Value]>, Option<&[Value; 2]>), Vec<usize>> =
-            HashMap::new();
+        let mut making: HashMap<Making<'_>, Vec<usize>> = HashMap::new();
         let mut work = Self::default();
         for (position, (&at, need)) in set.iter().zip(needs).enumerate() {
             if !matches!(need, Need::Link | Need::Create) {

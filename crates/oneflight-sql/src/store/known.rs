@@ -150,21 +150,9 @@ impl Round {
         );
         for (_, created) in &self.work.creates {
             if layout.id.is_none() {
-                // Without an id there is nothing more to be known of a row than that it is there.
-                let hit = |ask| Hit {
-                    ask,
-                    by_external: false,
-                    taken: false,
-                    id: Value::Null,
-                    attributes: created.values.clone().into(),
-                };
-                self.hits.extend(
-                    created
-                        .members
-                        .iter()
-                        .filter_map(|at| position.get(at))
-                        .map(|&ask| hit(ask)),
-                );
+                let members = created.members.iter().filter_map(|at| position.get(at));
+                self.hits
+                    .extend(members.map(|&ask| without_id(ask, created)));
             }
             let first = created.members[0];
             let handle: Option<Handle> = match layout.id {
@@ -186,5 +174,16 @@ impl Round {
             .keys()
             .for_each(|handle| drop(batch.created.remove(handle)));
         settle::store(&layout, std::mem::take(&mut self.settled.changes)).map_err(of_record)
+    }
+}
+
+/// Without an id there is nothing more to be known of a row than that it is there.
+fn without_id(ask: usize, created: &Created) -> Hit {
+    Hit {
+        ask,
+        by_external: false,
+        taken: false,
+        id: Value::Null,
+        attributes: created.values.clone().into(),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! N1. No unique index on exactly the key columns, no store: without one, two writers make two rows.
 
-use crate::catalog::{self, Found};
+use crate::catalog::{self, Found, FoundColumn};
 use crate::dialect::{Col, Dialect, Layout, Links};
 use crate::driver::{Driver, Statement};
 use crate::error::Error;
@@ -55,15 +55,7 @@ pub(super) async fn open(driver: &dyn Driver, table: Table) -> Result<Layout, Er
         None => None,
     };
     if table.key.is_empty() {
-        let counts = table
-            .id
-            .as_deref()
-            .and_then(|id| found.column(dialect, id))
-            .is_some_and(|column| column.counts);
-        if !counts && !(dialect == Dialect::Postgres && next_id.is_some()) {
-            let what = "a table without a natural key needs an id column that the database counts by itself";
-            return Err(Error::schema(format!("table `{}`: {what}", table.name)));
-        }
+        counts(dialect, &table, &found)?;
     }
     let lock = lock_name(driver, &table.name).await?;
     Ok(Layout {
@@ -78,6 +70,19 @@ pub(super) async fn open(driver: &dyn Driver, table: Table) -> Result<Layout, Er
         lock,
         table,
     })
+}
+
+/// A row without a key gets its id before it gets its link, so the database has to give it.
+fn counts(dialect: Dialect, table: &Table, found: &Found) -> Result<(), Error> {
+    let id = table.id.as_deref().and_then(|id| found.column(dialect, id));
+    let gives =
+        |id: &FoundColumn| id.counts || dialect == Dialect::Postgres && id.default.is_some();
+    if id.is_some_and(gives) {
+        return Ok(());
+    }
+    let what =
+        "a table without a natural key needs an id column that the database counts by itself";
+    Err(Error::schema(format!("table `{}`: {what}", table.name)))
 }
 
 /// What can be told from the description alone.

@@ -11,7 +11,7 @@ use testkit::Database;
 
 /// The drivers that keep the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
+pub(crate) enum Backend {
     Sqlite,
     PostgresTokio,
     PostgresSqlx,
@@ -20,10 +20,10 @@ pub enum Backend {
     MariaDb,
 }
 
-pub struct Place {
-    pub backend: Backend,
-    pub driver: Arc<dyn Driver>,
-    pub database: Database,
+pub(crate) struct Place {
+    pub(crate) backend: Backend,
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) database: Database,
 }
 
 /// Writes each test once for every driver.
@@ -60,7 +60,7 @@ impl Backend {
     }
 
     /// A driver as another process would have it: a pool of its own.
-    pub async fn connect(self, url: &str, connections: u32) -> Arc<dyn Driver> {
+    pub(crate) async fn connect(self, url: &str, connections: u32) -> Arc<dyn Driver> {
         match self {
             Self::Sqlite => {
                 let options = driver::Options::default().connections(connections as usize);
@@ -91,7 +91,7 @@ impl Backend {
 }
 
 impl Place {
-    pub async fn open(backend: Backend) -> Self {
+    pub(crate) async fn open(backend: Backend) -> Self {
         let database = Database::create(&backend.admin()).await;
         let driver = backend.connect(database.url(), 3).await;
         Self {
@@ -102,7 +102,7 @@ impl Place {
     }
 
     /// Makes the table and opens it.
-    pub async fn store(&self, table: Table) -> Store {
+    pub(crate) async fn store(&self, table: Table) -> Store {
         ddl::prepare(&self.driver, std::slice::from_ref(&table))
             .await
             .unwrap();
@@ -110,26 +110,26 @@ impl Place {
     }
 
     /// The same table as another process has it.
-    pub async fn other(&self, table: Table) -> Store {
+    pub(crate) async fn other(&self, table: Table) -> Store {
         Store::open(self.backend.connect(self.database.url(), 2).await, table)
             .await
             .unwrap()
     }
 
-    pub async fn count(&self, sql: &str) -> i64 {
+    pub(crate) async fn count(&self, sql: &str) -> i64 {
         testkit::count(self.database.url(), sql).await
     }
 
-    pub async fn execute(&self, sql: &str) {
+    pub(crate) async fn execute(&self, sql: &str) {
         testkit::execute(self.database.url(), sql).await;
     }
 
-    pub fn is_postgres(&self) -> bool {
+    pub(crate) fn is_postgres(&self) -> bool {
         self.driver.dialect() == Dialect::Postgres
     }
 
     /// The highest id that has ever been given.
-    pub async fn last_id(&self, table: &str) -> i64 {
+    pub(crate) async fn last_id(&self, table: &str) -> i64 {
         match self.driver.dialect() {
             Dialect::Postgres => {
                 let sql = format!(
@@ -154,11 +154,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {}
-}
-
-pub fn column(name: &str, kind: Kind) -> Column {
+pub(crate) fn column(name: &str, kind: Kind) -> Column {
     Column {
         name: name.into(),
         kind,
@@ -167,7 +163,7 @@ pub fn column(name: &str, kind: Kind) -> Column {
     }
 }
 
-pub fn refers(name: &str, table: &str) -> Column {
+pub(crate) fn refers(name: &str, table: &str) -> Column {
     let to = Reference {
         table: table.into(),
         column: "id".into(),
@@ -178,7 +174,7 @@ pub fn refers(name: &str, table: &str) -> Column {
     }
 }
 
-pub fn attribute(name: &str, kind: Kind, policy: Policy) -> Attribute {
+pub(crate) fn attribute(name: &str, kind: Kind, policy: Policy) -> Attribute {
     Attribute {
         column: column(name, kind),
         required: false,
@@ -187,7 +183,7 @@ pub fn attribute(name: &str, kind: Kind, policy: Policy) -> Attribute {
 }
 
 /// `team(id, slug, name)`.
-pub fn team() -> Table {
+pub(crate) fn team() -> Table {
     Table {
         name: "team".into(),
         id: Some("id".into()),
@@ -198,7 +194,7 @@ pub fn team() -> Table {
     }
 }
 
-pub fn crosswalk(table: &str, same_source: SameSource) -> Crosswalk {
+pub(crate) fn crosswalk(table: &str, same_source: SameSource) -> Crosswalk {
     Crosswalk {
         table: table.into(),
         source: "source".into(),
@@ -209,14 +205,14 @@ pub fn crosswalk(table: &str, same_source: SameSource) -> Crosswalk {
 }
 
 /// `team`, with external ids in `team_xref`.
-pub fn known_team(same_source: SameSource) -> Table {
+pub(crate) fn known_team(same_source: SameSource) -> Table {
     Table {
         crosswalk: Some(crosswalk("team_xref", same_source)),
         ..team()
     }
 }
 
-pub fn keyed(key: &str) -> Record {
+pub(crate) fn keyed(key: &str) -> Record {
     Record {
         key: Some([Value::from(key)].into()),
         external: None,
@@ -224,14 +220,14 @@ pub fn keyed(key: &str) -> Record {
     }
 }
 
-pub fn named(key: &str, name: &str) -> Record {
+pub(crate) fn named(key: &str, name: &str) -> Record {
     Record {
         attributes: [Some(Value::from(name))].into(),
         ..keyed(key)
     }
 }
 
-pub fn external(source: &str, id: &str, record: Record) -> Record {
+pub(crate) fn external(source: &str, id: &str, record: Record) -> Record {
     Record {
         external: Some(External {
             source: source.into(),

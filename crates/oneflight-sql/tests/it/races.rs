@@ -234,31 +234,7 @@ async fn processes_that_write_parents_and_children_do_not_deadlock(place: Place)
             let driver = backend.connect(&url, 2).await;
             let parents = Store::open(driver.clone(), parent).await.unwrap();
             let children = Store::open(driver, child).await.unwrap();
-            let mut rng = SmallRng::seed_from_u64(process as u64);
-            for round in 0..ROUNDS {
-                let mut teams: Vec<_> = (0..20)
-                    .map(|at| named(&format!("t{at}"), &format!("{process}-{round}")))
-                    .collect();
-                teams.shuffle(&mut rng);
-                let ids: Vec<_> = parents
-                    .merge(teams)
-                    .await
-                    .into_iter()
-                    .map(|outcome| outcome.unwrap().id)
-                    .collect();
-                let mut players = Vec::new();
-                for (at, id) in ids.iter().enumerate() {
-                    let record = Record {
-                        key: Some([id.clone(), format!("p{round}").into()].into()),
-                        ..named("", "n")
-                    };
-                    players.push(external("s", &format!("{id:?}-{round}"), record.clone()));
-                    if at % 3 == 0 {
-                        players.push(external("t", &format!("{id:?}-{round}"), record));
-                    }
-                }
-                assert!(children.merge(players).await.iter().all(Result::is_ok));
-            }
+            write_teams_and_players(process, &parents, &children).await;
         })
     });
     for task in tasks.collect::<Vec<_>>() {
@@ -278,4 +254,32 @@ async fn processes_that_write_parents_and_children_do_not_deadlock(place: Place)
         0
     );
     assert_eq!(deadlocks(&place).await, before);
+}
+
+async fn write_teams_and_players(process: usize, parents: &Store, children: &Store) {
+    let mut rng = SmallRng::seed_from_u64(process as u64);
+    for round in 0..ROUNDS {
+        let mut teams: Vec<_> = (0..20)
+            .map(|at| named(&format!("t{at}"), &format!("{process}-{round}")))
+            .collect();
+        teams.shuffle(&mut rng);
+        let ids: Vec<_> = parents
+            .merge(teams)
+            .await
+            .into_iter()
+            .map(|outcome| outcome.unwrap().id)
+            .collect();
+        let mut players = Vec::new();
+        for (at, id) in ids.iter().enumerate() {
+            let record = Record {
+                key: Some([id.clone(), format!("p{round}").into()].into()),
+                ..named("", "n")
+            };
+            players.push(external("s", &format!("{id:?}-{round}"), record.clone()));
+            if at % 3 == 0 {
+                players.push(external("t", &format!("{id:?}-{round}"), record));
+            }
+        }
+        assert!(children.merge(players).await.iter().all(Result::is_ok));
+    }
 }
