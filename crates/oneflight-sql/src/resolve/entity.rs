@@ -141,7 +141,7 @@ impl EntityBuilder {
                 rule.shown = Some(shown)
             }
             _ => {
-                return self.is_wrong(format!(
+                return self.mistaken(format!(
                     "`shown({column:?})` does not follow a key column of text"
                 ));
             }
@@ -156,7 +156,7 @@ impl EntityBuilder {
     pub fn null_as(mut self, value: impl Into<Value>) -> Self {
         match (self.last, self.rules.last_mut()) {
             (Last::Key | Last::Shown, Some(rule)) => rule.null_as = Some(value.into()),
-            _ => return self.is_wrong("`null_as` does not follow a key column"),
+            _ => return self.mistaken("`null_as` does not follow a key column"),
         }
         self
     }
@@ -165,7 +165,7 @@ impl EntityBuilder {
     pub fn max_chars(mut self, max_chars: u32) -> Self {
         match self.last_column() {
             Some(column) => column.max_chars = Some(max_chars),
-            None => return self.is_wrong("`max_chars` does not follow a column"),
+            None => return self.mistaken("`max_chars` does not follow a column"),
         }
         self
     }
@@ -178,7 +178,7 @@ impl EntityBuilder {
         };
         match self.last_column() {
             Some(column) => column.references = Some(reference),
-            None => return self.is_wrong("`references` does not follow a column"),
+            None => return self.mistaken("`references` does not follow a column"),
         }
         self
     }
@@ -187,7 +187,7 @@ impl EntityBuilder {
     pub fn policy(mut self, policy: Policy) -> Self {
         match (self.last, self.table.attributes.last_mut()) {
             (Last::Attribute, Some(attribute)) => attribute.policy = policy,
-            _ => return self.is_wrong("`policy` does not follow an attribute"),
+            _ => return self.mistaken("`policy` does not follow an attribute"),
         }
         self
     }
@@ -196,7 +196,7 @@ impl EntityBuilder {
     pub fn required(mut self) -> Self {
         match (self.last, self.table.attributes.last_mut()) {
             (Last::Attribute, Some(attribute)) => attribute.required = true,
-            _ => return self.is_wrong("`required` does not follow an attribute"),
+            _ => return self.mistaken("`required` does not follow an attribute"),
         }
         self
     }
@@ -234,7 +234,7 @@ impl EntityBuilder {
                 crosswalk.external_id = external_id.into();
                 crosswalk.id = id.into();
             }
-            None => return self.is_wrong("`crosswalk_columns` does not follow `crosswalk`"),
+            None => return self.mistaken("`crosswalk_columns` does not follow `crosswalk`"),
         }
         self
     }
@@ -243,7 +243,7 @@ impl EntityBuilder {
     pub fn same_source(mut self, same_source: SameSource) -> Self {
         match &mut self.table.crosswalk {
             Some(crosswalk) => crosswalk.same_source = same_source,
-            None => return self.is_wrong("`same_source` does not follow `crosswalk`"),
+            None => return self.mistaken("`same_source` does not follow `crosswalk`"),
         }
         self
     }
@@ -309,7 +309,7 @@ impl EntityBuilder {
     }
 
     /// Keeps the first mistake; `build` tells it.
-    fn is_wrong(mut self, what: impl Into<String>) -> Self {
+    fn mistaken(mut self, what: impl Into<String>) -> Self {
         self.wrong.get_or_insert_with(|| what.into());
         self
     }

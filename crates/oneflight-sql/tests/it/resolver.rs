@@ -437,7 +437,11 @@ async fn external_ids_go_before_keys_and_leave_no_orphan(db: Database) {
             let player = (n * 7 + seed * 13) % 60;
             let name = format!(
                 "Player {player}{}",
-                if (n + seed) % 4 == 0 { " Junior" } else { "" }
+                if (n + seed).is_multiple_of(4) {
+                    " Junior"
+                } else {
+                    ""
+                }
             );
             Draft::new()
                 .external("opta", format!("p{player}"))
