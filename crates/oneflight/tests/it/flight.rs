@@ -63,6 +63,7 @@ fn a1_panic_of_the_function_that_makes_the_work_is_an_error_too() {
 
 #[test]
 fn a2_panic_tells_its_message_and_location_to_every_waiter() {
+    crate::script::hush();
     oneflight::record_panic_locations();
     oneflight::record_panic_locations();
     let group = Flights::new();

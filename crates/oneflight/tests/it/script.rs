@@ -101,7 +101,9 @@ thread_local! {
 }
 
 /// Keeps the panics that scripts ask for out of the output.
-fn hush() {
+///
+/// Hooks that are to see them must be put in front of this one, later.
+pub(crate) fn hush() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();

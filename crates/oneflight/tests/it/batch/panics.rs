@@ -92,6 +92,7 @@ fn a_key_whose_comparison_panics_fails_its_batch_and_leaves_nothing_behind() {
 
 #[test]
 fn a_panic_tells_where_it_was_raised() {
+    crate::script::hush();
     oneflight::record_panic_locations();
     let loader: Loader<u32, u32, Infallible> =
         Loader::builder().build(|_| async { panic!("here") as Vec<(u32, u32)> });
