@@ -5,7 +5,7 @@ use super::digest::Digest;
 use super::fates::{Fate, Fates};
 use crate::batch::{Cell, Rec};
 use crate::plan::{ColumnKind, ColumnPlan, KeyPlan, Slot, TablePlan};
-use oneflight_sql::{Record, Value};
+use oneflight_sql::{Policy, Record, Value};
 
 /// The records of one table of a chunk, ready to be written.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct Ready {
     pub(crate) recs: Vec<u32>,
     /// Records with references that are written after all tables.
     pub(crate) deferred: Vec<Deferred>,
+    /// True if some record says more than who it is. (How a key is spelled does not count: only the first is asked.)
+    pub(crate) says_more: bool,
 }
 
 /// A record with references that are written after all tables.
@@ -53,6 +55,7 @@ pub(crate) fn build(table: usize, plan: &TablePlan, recs: Vec<Rec>, fates: &mut 
             };
             ready.deferred.push(Deferred { rec: at, who, references });
         }
+        ready.says_more |= says_more(plan, &record);
         ready.records.push(record);
         ready.recs.push(at);
     }
@@ -84,6 +87,11 @@ fn record(plan: &TablePlan, mut rec: Rec, fates: &Fates) -> Record {
         }
     }
     Record { key, external: rec.external, attributes: attributes.into() }
+}
+
+fn says_more(plan: &TablePlan, record: &Record) -> bool {
+    let attributes = record.attributes.iter().zip(&plan.sql.attributes);
+    attributes.filter(|(value, _)| value.is_some()).any(|(_, attribute)| attribute.policy != Policy::Once)
 }
 
 fn attribute(column: &ColumnPlan, cell: Cell, fates: &Fates) -> Option<Value> {

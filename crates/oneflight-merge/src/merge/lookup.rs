@@ -10,7 +10,12 @@ use crate::plan::{ColumnKind, Plan};
 use std::sync::Arc;
 
 /// Looks them up; what they are not found for is failed, and what only failing rows want is idle.
-pub(crate) async fn look_up(writer: &Writer, mapped: &Mapped, fates: &mut Fates) -> Result<(), Error> {
+pub(crate) async fn look_up(
+    writer: &Writer,
+    chunk: u64,
+    mapped: &Mapped,
+    fates: &mut Fates,
+) -> Result<(), Error> {
     if mapped.tables.iter().flatten().all(|rec| rec.create) {
         return Ok(());
     }
@@ -20,6 +25,10 @@ pub(crate) async fn look_up(writer: &Writer, mapped: &Mapped, fates: &mut Fates)
         let asked: Vec<u32> = (0..recs.len() as u32).filter(|&rec| wanted[table][rec as usize]).collect();
         let whos: Vec<_> =
             asked.iter().map(|&rec| build::who(&plan.tables[table], &recs[rec as usize], fates)).collect();
+        if !asked.is_empty() {
+            // An earlier row may be the one that declares it.
+            writer.settled(table, chunk).await;
+        }
         let known: Vec<_> = whos.iter().flatten().cloned().collect();
         let mut found = writer.find(table, known).await?.into_iter();
         for (rec, who) in asked.into_iter().zip(whos) {

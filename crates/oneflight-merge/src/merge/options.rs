@@ -134,6 +134,7 @@ impl Stop {
 
     /// True once somebody asked.
     pub fn is_stopped(&self) -> bool {
+        // ORDERING: Acquire pairs with the Release in `stop`.
         self.0.set.load(Ordering::Acquire)
     }
 }

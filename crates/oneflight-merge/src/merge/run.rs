@@ -50,7 +50,7 @@ pub async fn merge(
         blocking(move || feeds::open(&plan, &data)).await??
     };
     let target = Target::open(&plan, &options).await?;
-    let writer = Arc::new(Writer::new(plan.clone(), target.sinks(&plan).await?));
+    let writer = Arc::new(Writer::new(plan.clone(), target.sinks(&plan, &options).await?));
     let mut run = Run {
         books: Books::new(&plan, &feeds, options.max_rejects),
         plan,
@@ -63,10 +63,14 @@ pub async fn merge(
     };
     let ended = run.drive(feeds, &options, events, &stop).await;
     run.tasks.shutdown().await;
+    let Run { books, writer, .. } = run;
+    drop(writer);
+    let round_trips = target.round_trips();
+    target.close().await?;
     let to_the_end = ended?;
-    let mut report = run.books.report();
+    let mut report = books.report();
     report.interrupted = !to_the_end && !report.reject_limit;
-    report.round_trips = target.round_trips();
+    report.round_trips = round_trips;
     report.seconds = began.elapsed().as_secs_f64();
     report.dry_run = options.dry_run;
     Ok(report)

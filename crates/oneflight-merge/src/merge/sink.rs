@@ -1,39 +1,38 @@
 //! Where the records of one table go: through a resolver, which remembers ids and shares flights, if other tables refer to it;
 //! straight to the store if nobody does.
 
-use super::turns::Turn;
-use oneflight_sql::{Error, Outcome, Record, Store, Value};
+use futures_util::future::{BoxFuture, FutureExt as _};
+use oneflight_sql::{Error, Outcome, Record, Resolver, Store, Value};
 
 /// The way into one table.
 #[derive(Debug)]
-pub(crate) enum Sink {
-    /// A table that nobody refers to: its ids are of no use, and its rows come once.
-    Store(Store),
+pub(crate) struct Sink {
+    store: Store,
+    /// Set for a table that others refer to: its ids are asked for again and again.
+    resolver: Option<Resolver>,
 }
 
 impl Sink {
-    /// Finds or creates the records. The turn ends as soon as the order of the batches is settled.
-    pub(crate) async fn write(&self, records: Vec<Record>, turn: Turn<'_>) -> Vec<Result<Outcome, Error>> {
-        match self {
-            Self::Store(store) => {
-                let outcomes = store.merge(records).await;
-                drop(turn);
-                outcomes
-            }
+    pub(crate) fn new(store: Store, resolver: Option<Resolver>) -> Self {
+        Self { store, resolver }
+    }
+
+    /// Finds or creates the records. True if they are queued already, so that what is written after this call comes after them
+    /// in any case.
+    pub(crate) fn write(&self, records: Vec<Record>) -> (BoxFuture<'_, Vec<Result<Outcome, Error>>>, bool) {
+        match &self.resolver {
+            Some(resolver) => (resolver.resolve_many(records).boxed(), true),
+            None => (self.store.merge(records).boxed(), false),
         }
     }
 
     /// Applies attributes to records that are there.
     pub(crate) async fn complete(&self, records: Vec<Record>) -> Vec<Result<Outcome, Error>> {
-        match self {
-            Self::Store(store) => store.merge(records).await,
-        }
+        self.store.merge(records).await
     }
 
     /// The ids of those records that are there.
     pub(crate) async fn find(&self, records: Vec<Record>) -> Result<Vec<Option<Value>>, Error> {
-        match self {
-            Self::Store(store) => store.find(&records).await,
-        }
+        self.store.find(&records).await
     }
 }

@@ -5,13 +5,21 @@ use super::sink::Sink;
 use crate::error::Error;
 use crate::plan::Plan;
 use oneflight_sql::driver::{self, Driver};
-use oneflight_sql::{Store, Table, ddl};
+use oneflight_sql::{Dialect, Resolver, Store, Table, ddl};
 use std::sync::Arc;
 
 /// An open target.
 #[derive(Debug)]
 pub(crate) struct Target {
     driver: Arc<dyn Driver>,
+    /// MySQL and MariaDB, where creating a table commits: what a dry run had to make, and is to take back.
+    made: Option<Made>,
+}
+
+#[derive(Debug)]
+struct Made {
+    driver: Arc<dyn Driver>,
+    tables: Vec<Table>,
 }
 
 impl Target {
@@ -20,20 +28,53 @@ impl Target {
         let connect = driver::Options::default().connections(options.connections.max(1));
         let unreachable = |error| Error::database("could not open the target", error);
         let mut driver = driver::connect(&options.into, connect).await.map_err(unreachable)?;
+        let tables: Vec<Table> = plan.tables.iter().map(|table| table.sql.clone()).collect();
+        let mut made = None;
         if options.dry_run {
+            if driver.dialect() == Dialect::MySql {
+                made = Some(Made { driver: driver.clone(), tables: make(&driver, &tables).await? });
+            }
             driver = driver.rehearse().await.map_err(unreachable)?;
         }
-        let tables: Vec<Table> = plan.tables.iter().map(|table| table.sql.clone()).collect();
-        ddl::prepare(&driver, &tables).await.map_err(Error::target)?;
-        Ok(Self { driver })
+        let target = Self { driver, made };
+        match ddl::prepare(&target.driver, &tables).await {
+            Ok(_) => Ok(target),
+            Err(error) => {
+                target.close().await?;
+                Err(Error::target(error))
+            }
+        }
+    }
+
+    /// Takes back what only a dry run needed. Whatever writes through the target must be gone before.
+    pub(crate) async fn close(self) -> Result<(), Error> {
+        // The rehearsal is rolled back first: tables that its transaction has used cannot be dropped.
+        drop(self.driver);
+        if let Some(Made { driver, tables }) = self.made {
+            ddl::drop_empty(&*driver, &tables).await.map_err(Error::target)?;
+        }
+        Ok(())
     }
 
     /// A sink for each table of the plan.
-    pub(crate) async fn sinks(&self, plan: &Plan) -> Result<Vec<Sink>, Error> {
+    pub(crate) async fn sinks(&self, plan: &Plan, options: &Options) -> Result<Vec<Sink>, Error> {
+        let referenced = plan.tables.iter().filter(|table| table.referenced).count();
+        // One batch at a time, or the order of the feed would be that of the answers.
+        let resolving = oneflight_sql::Options::new()
+            .remember(options.remember / referenced.max(1))
+            .max_batch(2 * options.chunk_rows)
+            .batches_in_flight(1);
         let mut sinks = Vec::with_capacity(plan.tables.len());
         for table in &plan.tables {
             let store = Store::open(self.driver.clone(), table.sql.clone()).await.map_err(Error::target)?;
-            sinks.push(Sink::Store(store));
+            let resolver = match table.referenced {
+                true => {
+                    let resolver = Resolver::new(self.driver.clone(), table.sql.clone(), resolving.clone()).await;
+                    Some(resolver.map_err(Error::target)?)
+                }
+                false => None,
+            };
+            sinks.push(Sink::new(store, resolver));
         }
         Ok(sinks)
     }
@@ -42,4 +83,11 @@ impl Target {
     pub(crate) fn round_trips(&self) -> u64 {
         self.driver.round_trips()
     }
+}
+
+/// Makes the tables that are absent, and returns them.
+async fn make(driver: &Arc<dyn Driver>, tables: &[Table]) -> Result<Vec<Table>, Error> {
+    let states = ddl::prepare(driver, tables).await.map_err(Error::target)?;
+    let made = tables.iter().zip(states).filter(|(_, state)| *state == ddl::TableState::Created);
+    Ok(made.map(|(table, _)| table.clone()).collect())
 }

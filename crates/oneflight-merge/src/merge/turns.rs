@@ -40,11 +40,16 @@ impl Turns {
         Self((0..lanes).map(|_| Mutex::default()).collect())
     }
 
-    /// Waits until all chunks before `chunk` have had their turn in `lane`.
+    /// Waits until all chunks before `chunk` have had their turn in `lane`, and takes its own.
     pub(crate) async fn take(&self, lane: usize, chunk: u64) -> Turn<'_> {
-        let lane = &self.0[lane];
+        self.wait(lane, chunk).await;
+        Turn { lane: &self.0[lane] }
+    }
+
+    /// Waits until all chunks before `chunk` have had their turn in `lane`. Its own is still to be taken or skipped.
+    pub(crate) async fn wait(&self, lane: usize, chunk: u64) {
         let wait = {
-            let mut state = lane.lock();
+            let mut state = self.0[lane].lock();
             debug_assert!(chunk >= state.next, "T1: chunk {chunk} comes twice");
             (state.next != chunk).then(|| {
                 let (tell, told) = oneshot::channel();
@@ -56,7 +61,6 @@ impl Turns {
             // The sender is dropped only with the lanes themselves, which we borrow.
             let _ = told.await;
         }
-        Turn { lane }
     }
 
     /// Says that `chunk` has nothing to do in `lane`.

@@ -25,6 +25,8 @@ pub(crate) struct Writer {
     plan: Arc<Plan>,
     sinks: Vec<Sink>,
     levels: Vec<Vec<usize>>,
+    /// True if some rows look up what earlier rows must have written.
+    looks_up: bool,
     /// A lane for each table, then one for each table's deferred references.
     turns: Turns,
 }
@@ -34,7 +36,8 @@ type Outcomes = Vec<Result<Outcome, oneflight_sql::Error>>;
 impl Writer {
     pub(crate) fn new(plan: Arc<Plan>, sinks: Vec<Sink>) -> Self {
         let turns = Turns::new(2 * plan.tables.len());
-        Self { levels: levels(&plan), plan, sinks, turns }
+        let looks_up = plan.feeds.iter().any(|feed| feed.records.looks_up());
+        Self { levels: levels(&plan), plan, sinks, looks_up, turns }
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -49,7 +52,7 @@ impl Writer {
     /// Writes the chunk with this number. Every number must come, each once; see [`Turns`].
     pub(crate) async fn write(&self, chunk: u64, mut mapped: Mapped) -> Result<Written, Error> {
         let mut fates = Fates::new(&mapped);
-        look_up(self, &mapped, &mut fates).await?;
+        look_up(self, chunk, &mapped, &mut fates).await?;
         let mut counts = vec![TableCount::default(); self.sinks.len()];
         let mut deferred: Vec<(usize, Vec<Deferred>)> = Vec::new();
         let defers = |table: usize| self.plan.tables[table].deferred && fates.any_pending(table);
@@ -83,6 +86,11 @@ impl Writer {
         Ok(count(mapped, &fates, counts))
     }
 
+    /// Waits until all earlier chunks have written this table.
+    pub(crate) async fn settled(&self, table: usize, chunk: u64) {
+        self.turns.wait(table, chunk).await;
+    }
+
     /// The ids of records that are there; creates none.
     pub(crate) async fn find(&self, table: usize, records: Vec<Record>) -> Result<Vec<Option<Value>>, Error> {
         if records.is_empty() {
@@ -98,7 +106,18 @@ impl Writer {
         ready: Ready,
     ) -> Result<(usize, Vec<u32>, Vec<Deferred>, Outcomes), Error> {
         let turn = self.turns.take(table, chunk).await;
-        let outcomes = self.sinks[table].write(ready.records, turn).await;
+        // Records that only ask for ids may be overtaken by their answers: the next chunk's are queued behind them. What records say
+        // beyond that must have been put to the rows, or a later chunk could be first.
+        let may_overlap = !ready.says_more && !self.looks_up;
+        let (written, is_queued) = self.sinks[table].write(ready.records);
+        let outcomes = if is_queued && may_overlap {
+            drop(turn);
+            written.await
+        } else {
+            let outcomes = written.await;
+            drop(turn);
+            outcomes
+        };
         Ok((table, ready.recs, ready.deferred, outcomes))
     }
 

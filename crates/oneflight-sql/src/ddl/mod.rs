@@ -62,14 +62,23 @@ pub enum TableState {
 pub async fn prepare(driver: &Arc<dyn Driver>, tables: &[Table]) -> Result<Vec<TableState>, Error> {
     let names: Vec<String> = tables
         .iter()
-        .flat_map(|table| [Some(&table.name), table.crosswalk.as_ref().map(|crosswalk| &crosswalk.table)])
+        .flat_map(|table| {
+            [
+                Some(&table.name),
+                table.crosswalk.as_ref().map(|crosswalk| &crosswalk.table),
+            ]
+        })
         .flatten()
         .cloned()
         .collect();
     let doing = || format!("could not prepare the tables {}", names.join(", "));
-    let present = present(&**driver, &names).await.map_err(|error| Error::driver(doing(), error))?;
+    let present = present(&**driver, &names)
+        .await
+        .map_err(|error| Error::driver(doing(), error))?;
     let present = match present.contains(&false) {
-        true => create_absent(driver, tables, &names).await.map_err(|error| Error::driver(doing(), error))?,
+        true => create_absent(driver, tables, &names)
+            .await
+            .map_err(|error| Error::driver(doing(), error))?,
         false => present,
     };
     let mut states = Vec::with_capacity(tables.len());
@@ -80,7 +89,11 @@ pub async fn prepare(driver: &Arc<dyn Driver>, tables: &[Table]) -> Result<Vec<T
             present.next();
         }
         check(&**driver, table).await?;
-        states.push(if was_there { TableState::Present } else { TableState::Created });
+        states.push(if was_there {
+            TableState::Present
+        } else {
+            TableState::Created
+        });
     }
     Ok(states)
 }
@@ -88,7 +101,9 @@ pub async fn prepare(driver: &Arc<dyn Driver>, tables: &[Table]) -> Result<Vec<T
 /// Which of the tables are there.
 async fn present(driver: &dyn Driver, names: &[String]) -> Result<Vec<bool>, DriverError> {
     let looks = names.iter().map(|name| look(driver.dialect(), name));
-    let rows = driver.run(looks.fold(Pipeline::new(Mode::Plain), Pipeline::step)).await?;
+    let rows = driver
+        .run(looks.fold(Pipeline::new(Mode::Plain), Pipeline::step))
+        .await?;
     Ok(rows.iter().map(is_there).collect())
 }
 
@@ -122,20 +137,28 @@ fn is_there(rows: &Rows) -> bool {
 }
 
 /// Makes what is absent, under a lock (T1). Returns which were there.
-async fn create_absent(driver: &Arc<dyn Driver>, tables: &[Table], names: &[String]) -> Result<Vec<bool>, DriverError> {
+async fn create_absent(
+    driver: &Arc<dyn Driver>,
+    tables: &[Table],
+    names: &[String],
+) -> Result<Vec<bool>, DriverError> {
     let dialect = driver.dialect();
     if dialect == Dialect::MySql && driver.is_rehearsal() {
         let what = "creating a table would commit on this database, so a rehearsal needs tables that are there";
         return Err(DriverError::new(Fault::Schema, what));
     }
     let flavor = flavor(&**driver).await?;
-    let mut pipeline = Pipeline::new(Mode::Write { lock: Some(lock_name("oneflight:ddl")) });
+    let mut pipeline = Pipeline::new(Mode::Write {
+        lock: Some(lock_name("oneflight:ddl")),
+    });
     let mut skipped = 0;
     if dialect == Dialect::Postgres {
         skipped = 1;
         // The number is ours: the same in every process.
         let key = fnv(*b"oneflight:ddl") as i64;
-        pipeline = pipeline.step(Statement::new(format!("SELECT pg_advisory_xact_lock({key})")));
+        pipeline = pipeline.step(Statement::new(format!(
+            "SELECT pg_advisory_xact_lock({key})"
+        )));
     }
     for name in names {
         pipeline = pipeline.step(look(dialect, name));
@@ -146,7 +169,10 @@ async fn create_absent(driver: &Arc<dyn Driver>, tables: &[Table], names: &[Stri
         Ok(create::statements(dialect, flavor, &owned, &present))
     });
     let rows = driver.run(pipeline).await?;
-    Ok(rows[skipped..skipped + count].iter().map(is_there).collect())
+    Ok(rows[skipped..skipped + count]
+        .iter()
+        .map(is_there)
+        .collect())
 }
 
 /// The collation that compares bytewise, and does not pad.
@@ -154,19 +180,38 @@ async fn flavor(driver: &dyn Driver) -> Result<&'static str, DriverError> {
     if driver.dialect() != Dialect::MySql {
         return Ok("");
     }
-    let rows = driver.query(Statement::new("SELECT CAST(version() AS CHAR)").returns([Kind::Text])).await?;
+    let rows = driver
+        .query(Statement::new("SELECT CAST(version() AS CHAR)").returns([Kind::Text]))
+        .await?;
     let is_mariadb = matches!(rows.iter().next(), Some([Value::Text(version)]) if version.to_lowercase().contains("mariadb"));
-    Ok(if is_mariadb { "utf8mb4_nopad_bin" } else { "utf8mb4_0900_bin" })
+    Ok(if is_mariadb {
+        "utf8mb4_nopad_bin"
+    } else {
+        "utf8mb4_0900_bin"
+    })
 }
 
 /// Checks a table that is there.
 async fn check(driver: &dyn Driver, table: &Table) -> Result<(), Error> {
     let dialect = driver.dialect();
     let found = catalog::read(driver, &table.name).await;
-    let found = found.map_err(|error| Error::driver(format!("could not read what table `{}` is like", table.name), error))?;
-    let found = found.ok_or_else(|| Error::schema(format!("there is no table `{}`", table.name)))?;
-    let on = Place { dialect, table: &table.name, found: &found };
-    let columns = table.key.iter().chain(table.attributes.iter().map(|attribute| &attribute.column));
+    let found = found.map_err(|error| {
+        Error::driver(
+            format!("could not read what table `{}` is like", table.name),
+            error,
+        )
+    })?;
+    let found =
+        found.ok_or_else(|| Error::schema(format!("there is no table `{}`", table.name)))?;
+    let on = Place {
+        dialect,
+        table: &table.name,
+        found: &found,
+    };
+    let columns = table
+        .key
+        .iter()
+        .chain(table.attributes.iter().map(|attribute| &attribute.column));
     for column in columns {
         on.column(column)?;
     }
@@ -174,7 +219,13 @@ async fn check(driver: &dyn Driver, table: &Table) -> Result<(), Error> {
         on.id(id)?;
     }
     if !table.key.is_empty() {
-        on.unique(&table.key.iter().map(|column| column.name.as_str()).collect::<Vec<_>>())?;
+        on.unique(
+            &table
+                .key
+                .iter()
+                .map(|column| column.name.as_str())
+                .collect::<Vec<_>>(),
+        )?;
     }
     Ok(())
 }

@@ -19,21 +19,32 @@ use crate::value::{Kind, Value};
 pub async fn drop_empty(driver: &dyn Driver, tables: &[Table]) -> Result<bool, Error> {
     let names: Vec<&String> = tables
         .iter()
-        .flat_map(|table| [Some(&table.name), table.crosswalk.as_ref().map(|crosswalk| &crosswalk.table)])
+        .flat_map(|table| {
+            [
+                Some(&table.name),
+                table.crosswalk.as_ref().map(|crosswalk| &crosswalk.table),
+            ]
+        })
         .flatten()
         .collect();
     if names.is_empty() {
         return Ok(true);
     }
-    let quoted: Vec<String> = names.iter().map(|name| driver.dialect().quote_table(name)).collect();
-    let mut pipeline = Pipeline::new(Mode::Write { lock: lock_name(driver, names[0]).await? });
+    let quoted: Vec<String> = names
+        .iter()
+        .map(|name| driver.dialect().quote_table(name))
+        .collect();
+    let mut pipeline = Pipeline::new(Mode::Write {
+        lock: lock_name(driver, names[0]).await?,
+    });
     for table in &quoted {
         let look = format!("SELECT CAST(EXISTS (SELECT 1 FROM {table}) AS SIGNED)");
         pipeline = pipeline.step(Statement::new(look).returns([Kind::Int]));
     }
     let count = quoted.len();
     let pipeline = pipeline.then(move |rows| {
-        let is_empty = |rows: &crate::driver::Rows| matches!(rows.iter().next(), Some([Value::Int(0)]));
+        let is_empty =
+            |rows: &crate::driver::Rows| matches!(rows.iter().next(), Some([Value::Int(0)]));
         let statements = match rows[..count].iter().all(is_empty) {
             // References may run in circles, and then no order of dropping is right.
             true => vec![
@@ -46,6 +57,7 @@ pub async fn drop_empty(driver: &dyn Driver, tables: &[Table]) -> Result<bool, E
         Ok(statements.into_iter().map(Statement::new).collect())
     });
     let rows = driver.run(pipeline).await;
-    let rows = rows.map_err(|error| Error::driver("could not take back the tables of a rehearsal", error))?;
+    let rows = rows
+        .map_err(|error| Error::driver("could not take back the tables of a rehearsal", error))?;
     Ok(rows.len() > count)
 }
