@@ -304,7 +304,10 @@ impl<'g> Script<'g> {
 
     /// As `answer`, but polls nobody.
     pub(crate) fn value(&self, call: Call) -> Option<u64> {
-        self.calls[call.0].answer.as_ref().and_then(|answer| answer.as_ref().ok().copied())
+        self.calls[call.0]
+            .answer
+            .as_ref()
+            .and_then(|answer| answer.as_ref().ok().copied())
     }
 
     /// The error that the call got.
@@ -429,9 +432,12 @@ impl Clock for HandClock {
     }
 }
 
+/// A task, while it runs, and whether it is woken.
+type Seated = (Option<Task>, Arc<Bell>);
+
 /// A runtime whose tasks run when a test says so.
 #[derive(Clone, Default)]
-pub(crate) struct HandSpawn(Arc<Mutex<Vec<(Option<Task>, Arc<Bell>)>>>);
+pub(crate) struct HandSpawn(Arc<Mutex<Vec<Seated>>>);
 
 impl fmt::Debug for HandSpawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -36,8 +36,14 @@ fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let start = Instant::now();
     loop {
-        let unpark = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(false) });
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&Waker::from(unpark.clone()))) {
+        let unpark = Arc::new(Unpark {
+            thread: thread::current(),
+            woken: AtomicBool::new(false),
+        });
+        if let Poll::Ready(output) = future
+            .as_mut()
+            .poll(&mut Context::from_waker(&Waker::from(unpark.clone())))
+        {
             return output;
         }
         while !unpark.woken.load(Ordering::Acquire) {
@@ -49,7 +55,10 @@ fn block_on<F: Future>(future: F) -> F::Output {
 
 /// Polls once, and goes away.
 fn glance(future: impl Future) {
-    let unpark = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(false) });
+    let unpark = Arc::new(Unpark {
+        thread: thread::current(),
+        woken: AtomicBool::new(false),
+    });
     let _ = pin!(future).poll(&mut Context::from_waker(&Waker::from(unpark)));
 }
 
@@ -60,7 +69,8 @@ async fn away(bell: Sender<Waker>) {
         if std::mem::replace(&mut gone, true) {
             return Poll::Ready(());
         }
-        bell.send(context.waker().clone()).expect("the ringer lives");
+        bell.send(context.waker().clone())
+            .expect("the ringer lives");
         Poll::Pending
     })
     .await;
@@ -90,7 +100,7 @@ impl Spawn for Worker {
     fn spawn(&self, task: Task) {
         let mut sender = self.0.lock().unwrap();
         sender.1 += 1;
-        if sender.1 % 3 != 0 {
+        if !sender.1.is_multiple_of(3) {
             sender.0.send(task).expect("the worker lives");
         }
     }
@@ -107,8 +117,16 @@ struct Scene {
 }
 
 impl Scene {
-    fn work(&self, key: usize, turns: usize) -> impl Future<Output = Result<u64, String>> + Send + 'static + use<> {
-        let (running, bell, values) = (self.running[key].clone(), self.bell.clone(), self.values.clone());
+    fn work(
+        &self,
+        key: usize,
+        turns: usize,
+    ) -> impl Future<Output = Result<u64, String>> + Send + 'static + use<> {
+        let (running, bell, values) = (
+            self.running[key].clone(),
+            self.bell.clone(),
+            self.values.clone(),
+        );
         let alone = !self.forgets;
         async move {
             let count = Running::new(&running);
@@ -117,7 +135,10 @@ impl Scene {
             for _ in 0..turns {
                 away(bell.clone()).await;
             }
-            assert!(!alone || running.load(Ordering::SeqCst) <= 2, "more than one flight of a key, and not just one that ends");
+            assert!(
+                !alone || running.load(Ordering::SeqCst) <= 2,
+                "more than one flight of a key, and not just one that ends"
+            );
             drop(count);
             match turns {
                 4 => Err("fails".to_owned()),
@@ -138,7 +159,10 @@ impl Scene {
                 let mark = self.group.mark();
                 let before = self.values.load(Ordering::SeqCst);
                 let fresh = block_on(self.group.run_since(mark, &key, || self.work(key, turns)));
-                assert!(fresh.as_ref().map_or(true, |&value| value >= before), "older than the mark");
+                assert!(
+                    fresh.as_ref().map_or(true, |&value| value >= before),
+                    "older than the mark"
+                );
                 check(fresh);
                 check(block_on(call));
             }
@@ -158,11 +182,20 @@ fn check(answer: Result<u64, Error<String>>) {
 }
 
 fn stress(group: Flights, forgets: bool) {
-    let rounds = std::env::var("ONEFLIGHT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
+    let rounds = std::env::var("ONEFLIGHT_ROUNDS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(2_000);
     let (bell, wakers) = channel::<Waker>();
     let ringer = thread::spawn(move || wakers.into_iter().for_each(Waker::wake));
     let running = (0..KEYS).map(|_| Arc::default()).collect();
-    let scene = Scene { group: group.clone(), running, bell, values: Arc::default(), forgets };
+    let scene = Scene {
+        group: group.clone(),
+        running,
+        bell,
+        values: Arc::default(),
+        forgets,
+    };
     thread::scope(|scope| {
         for seed in 0..THREADS {
             let scene = &scene;
@@ -172,13 +205,33 @@ fn stress(group: Flights, forgets: bool) {
             });
         }
     });
-    assert!(scene.running.iter().all(|count| count.load(Ordering::SeqCst) == 0), "a work lives on");
+    assert!(
+        scene
+            .running
+            .iter()
+            .all(|count| count.load(Ordering::SeqCst) == 0),
+        "a work lives on"
+    );
     drop(scene);
     ringer.join().expect("the ringer");
     let stats = group.stats();
-    let ends = [stats.landed, stats.failed, stats.panicked, stats.overdue, stats.abandoned, stats.cancelled];
-    assert_eq!((stats.started, group.in_flight()), (ends.iter().sum(), 0), "{stats:?}");
-    assert!(stats.started + stats.joined >= THREADS * rounds && stats.landed > 0, "{stats:?}");
+    let ends = [
+        stats.landed,
+        stats.failed,
+        stats.panicked,
+        stats.overdue,
+        stats.abandoned,
+        stats.cancelled,
+    ];
+    assert_eq!(
+        (stats.started, group.in_flight()),
+        (ends.iter().sum(), 0),
+        "{stats:?}"
+    );
+    assert!(
+        stats.started + stats.joined >= THREADS * rounds && stats.landed > 0,
+        "{stats:?}"
+    );
 }
 
 #[test]
@@ -195,7 +248,12 @@ fn threads_that_forget_and_mark_get_what_is_new_enough() {
 fn threads_with_an_autopilot_whose_tasks_are_dropped_now_and_then_go_on() {
     let (tasks, queue) = channel::<Task>();
     let worker = thread::spawn(move || queue.into_iter().for_each(block_on));
-    stress(Group::builder().autopilot(Worker(Mutex::new((tasks, 0)))).build(), true);
+    stress(
+        Group::builder()
+            .autopilot(Worker(Mutex::new((tasks, 0))))
+            .build(),
+        true,
+    );
     worker.join().expect("the worker");
 }
 
@@ -215,12 +273,19 @@ fn threads_that_cancel_everything_leave_nothing_behind() {
                             let mut once = false;
                             std::future::poll_fn(|context| {
                                 context.waker().wake_by_ref();
-                                if std::mem::replace(&mut once, true) { Poll::Ready(()) } else { Poll::Pending }
+                                if std::mem::replace(&mut once, true) {
+                                    Poll::Ready(())
+                                } else {
+                                    Poll::Pending
+                                }
                             })
                             .await;
                             Ok(1)
                         };
-                        answers += u32::from(block_on(group.run(&key, || turn)).map_or_else(|error| error.is_closed(), |_| true));
+                        answers += u32::from(
+                            block_on(group.run(&key, || turn))
+                                .map_or_else(|error| error.is_closed(), |_| true),
+                        );
                     }
                     answers
                 })
@@ -232,10 +297,17 @@ fn threads_that_cancel_everything_leave_nothing_behind() {
                 thread::yield_now();
             }
         });
-        let answers: Vec<_> = callers.into_iter().map(|caller| caller.join().expect("a caller")).collect();
+        let answers: Vec<_> = callers
+            .into_iter()
+            .map(|caller| caller.join().expect("a caller"))
+            .collect();
         done.store(true, Ordering::Release);
         assert_eq!(answers, [2_000; 4]);
     });
     let stats = group.stats();
-    assert_eq!((stats.started, group.in_flight()), (stats.landed + stats.cancelled, 0), "{stats:?}");
+    assert_eq!(
+        (stats.started, group.in_flight()),
+        (stats.landed + stats.cancelled, 0),
+        "{stats:?}"
+    );
 }
