@@ -30,18 +30,33 @@ impl Error {
 
     /// A feed cannot be read.
     pub(crate) fn feed(source: impl StdError + Send + Sync + 'static) -> Self {
-        Self::new(Kind::Feed, source.to_string(), source.source().map(|s| s.to_string().into()))
+        Self::new(
+            Kind::Feed,
+            source.to_string(),
+            source.source().map(|s| s.to_string().into()),
+        )
     }
 
     /// The database refused, or was gone.
-    pub(crate) fn database(what: impl Into<String>, source: impl StdError + Send + Sync + 'static) -> Self {
+    pub(crate) fn database(
+        what: impl Into<String>,
+        source: impl StdError + Send + Sync + 'static,
+    ) -> Self {
         Self::new(Kind::Database, what, Some(Box::new(source)))
     }
 
     /// The target could not be made ready: its tables do not fit the mapping, or the database failed.
     pub(crate) fn target(source: oneflight_sql::Error) -> Self {
-        let kind = if source.is_schema() || source.is_usage() { Kind::Usage } else { Kind::Database };
-        Self::new(kind, source.to_string(), source.source().map(|s| s.to_string().into()))
+        let kind = if source.is_schema() || source.is_usage() {
+            Kind::Usage
+        } else {
+            Kind::Database
+        };
+        Self::new(
+            kind,
+            source.to_string(),
+            source.source().map(|s| s.to_string().into()),
+        )
     }
 
     /// A task of ours panicked.
@@ -49,8 +64,16 @@ impl Error {
         Self::new(Kind::Internal, message, None)
     }
 
-    fn new(kind: Kind, message: impl Into<String>, source: Option<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), source }))
+    fn new(
+        kind: Kind,
+        message: impl Into<String>,
+        source: Option<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            source,
+        }))
     }
 
     /// True if what was asked cannot be done as it was asked: an option, the mapping, a table that does not fit it, or a feed
@@ -78,6 +101,9 @@ impl fmt::Display for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+        self.0
+            .source
+            .as_deref()
+            .map(|source| source as &(dyn StdError + 'static))
     }
 }

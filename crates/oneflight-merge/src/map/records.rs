@@ -25,13 +25,16 @@ pub struct Records {
 impl Records {
     /// True if some reference must be in the database already (`create = false`).
     pub(crate) fn looks_up(&self) -> bool {
-        self.declared.iter().any(|declared| declared.record.looks_up())
+        self.declared
+            .iter()
+            .any(|declared| declared.record.looks_up())
     }
 }
 
 impl RecordSpec {
     fn looks_up(&self) -> bool {
-        let in_cell = |cell: &CellSpec| matches!(&cell.fill, Fill::Record(record) if record.looks_up());
+        let in_cell =
+            |cell: &CellSpec| matches!(&cell.fill, Fill::Record(record) if record.looks_up());
         !self.create || self.cells.iter().any(in_cell)
     }
 }

@@ -31,12 +31,26 @@ impl Books {
     pub(crate) fn new(plan: &Plan, feeds: &Feeds, max_rejects: Option<u64>) -> Self {
         let of_feed = |(at, feed): (usize, &crate::plan::FeedPlan)| {
             let files = feeds.files(at);
-            let report = FeedReport { name: feed.name.clone(), files: files.len() as u64, ..FeedReport::default() };
-            Feed { report, files, bytes_before: 0, current: None, created: 0 }
+            let report = FeedReport {
+                name: feed.name.clone(),
+                files: files.len() as u64,
+                ..FeedReport::default()
+            };
+            Feed {
+                report,
+                files,
+                bytes_before: 0,
+                current: None,
+                created: 0,
+            }
         };
         Self {
             feeds: plan.feeds.iter().enumerate().map(of_feed).collect(),
-            tables: plan.tables.iter().map(|table| (table.sql.name.clone(), TableCount::default())).collect(),
+            tables: plan
+                .tables
+                .iter()
+                .map(|table| (table.sql.name.clone(), TableCount::default()))
+                .collect(),
             rejected: 0,
             max_rejects,
         }

@@ -32,15 +32,23 @@ pub(crate) struct Deferred {
 
 /// Builds what is to be written of `recs`; marks those as failed that refer to a record that failed.
 pub(crate) fn build(table: usize, plan: &TablePlan, recs: Vec<Rec>, fates: &mut Fates) -> Ready {
-    let mut ready = Ready { records: Vec::with_capacity(recs.len()), recs: Vec::with_capacity(recs.len()), ..Ready::default() };
+    let mut ready = Ready {
+        records: Vec::with_capacity(recs.len()),
+        recs: Vec::with_capacity(recs.len()),
+        ..Ready::default()
+    };
     for (at, rec) in (0u32..).zip(recs) {
         if !fates.is_pending(table, at) {
             continue;
         }
-        let references = plan.columns.iter().zip(&rec.cells).filter_map(|(column, cell)| match column.kind {
-            ColumnKind::Ref(to) if !column.deferred => Some((to, cell)),
-            _ => None,
-        });
+        let references = plan
+            .columns
+            .iter()
+            .zip(&rec.cells)
+            .filter_map(|(column, cell)| match column.kind {
+                ColumnKind::Ref(to) if !column.deferred => Some((to, cell)),
+                _ => None,
+            });
         if let Some(why) = fates.failure(references) {
             fates.set(table, at, Fate::Failed(why));
             continue;
@@ -53,7 +61,11 @@ pub(crate) fn build(table: usize, plan: &TablePlan, recs: Vec<Rec>, fates: &mut 
                 external: record.external.clone(),
                 attributes: vec![None; record.attributes.len()].into(),
             };
-            ready.deferred.push(Deferred { rec: at, who, references });
+            ready.deferred.push(Deferred {
+                rec: at,
+                who,
+                references,
+            });
         }
         ready.says_more |= says_more(plan, &record);
         ready.records.push(record);
@@ -64,12 +76,15 @@ pub(crate) fn build(table: usize, plan: &TablePlan, recs: Vec<Rec>, fates: &mut 
 
 /// The key and external id of a record, without its attributes; none while a reference in its key has no id.
 pub(crate) fn who(plan: &TablePlan, rec: &Rec, fates: &Fates) -> Option<Record> {
-    let known = plan.columns.iter().zip(&rec.cells).filter(|(column, _)| column.key).all(|(column, cell)| {
-        match (column.kind, cell) {
+    let known = plan
+        .columns
+        .iter()
+        .zip(&rec.cells)
+        .filter(|(column, _)| column.key)
+        .all(|(column, cell)| match (column.kind, cell) {
             (ColumnKind::Ref(to), Cell::Ref(at)) => fates.id(to, *at).is_some(),
             _ => true,
-        }
-    });
+        });
     known.then(|| Record {
         key: key(plan, &rec.cells, fates),
         external: rec.external.clone(),
@@ -81,17 +96,25 @@ fn record(plan: &TablePlan, mut rec: Rec, fates: &Fates) -> Record {
     let key = key(plan, &rec.cells, fates);
     let mut attributes = vec![None; plan.sql.attributes.len()];
     for (column, cell) in plan.columns.iter().zip(&mut rec.cells) {
-        let (Slot::Attribute(slot) | Slot::Folded { shown: slot, .. }) = column.slot else { continue };
+        let (Slot::Attribute(slot) | Slot::Folded { shown: slot, .. }) = column.slot else {
+            continue;
+        };
         if !column.deferred {
             attributes[slot] = attribute(column, std::mem::replace(cell, Cell::Unset), fates);
         }
     }
-    Record { key, external: rec.external, attributes: attributes.into() }
+    Record {
+        key,
+        external: rec.external,
+        attributes: attributes.into(),
+    }
 }
 
 fn says_more(plan: &TablePlan, record: &Record) -> bool {
     let attributes = record.attributes.iter().zip(&plan.sql.attributes);
-    attributes.filter(|(value, _)| value.is_some()).any(|(_, attribute)| attribute.policy != Policy::Once)
+    attributes
+        .filter(|(value, _)| value.is_some())
+        .any(|(_, attribute)| attribute.policy != Policy::Once)
 }
 
 fn attribute(column: &ColumnPlan, cell: Cell, fates: &Fates) -> Option<Value> {
@@ -105,14 +128,24 @@ fn attribute(column: &ColumnPlan, cell: Cell, fates: &Fates) -> Option<Value> {
 }
 
 fn id_of(column: &ColumnPlan, at: u32, fates: &Fates) -> Option<Value> {
-    let ColumnKind::Ref(to) = column.kind else { return None };
+    let ColumnKind::Ref(to) = column.kind else {
+        return None;
+    };
     let id = fates.id(to, at);
-    debug_assert!(id.is_some(), "F1: `{}` refers to a record that is not done", column.name);
+    debug_assert!(
+        id.is_some(),
+        "F1: `{}` refers to a record that is not done",
+        column.name
+    );
     id.cloned()
 }
 
 fn key(plan: &TablePlan, cells: &[Cell], fates: &Fates) -> Option<Box<[Value]>> {
-    let parts = plan.columns.iter().zip(cells).filter(|(column, _)| column.key);
+    let parts = plan
+        .columns
+        .iter()
+        .zip(cells)
+        .filter(|(column, _)| column.key);
     match plan.key {
         KeyPlan::External => None,
         KeyPlan::Digest => {
@@ -130,7 +163,13 @@ fn key(plan: &TablePlan, cells: &[Cell], fates: &Fates) -> Option<Box<[Value]>> 
         KeyPlan::Columns => {
             let mut key = vec![Value::Null; plan.sql.key.len()];
             for (column, cell) in parts {
-                let (Slot::Key(slot) | Slot::Folded { key: Some(slot), .. }) = column.slot else { continue };
+                let (Slot::Key(slot)
+                | Slot::Folded {
+                    key: Some(slot), ..
+                }) = column.slot
+                else {
+                    continue;
+                };
                 key[slot] = match cell {
                     Cell::Value(value) => value.clone(),
                     Cell::Folded { key, .. } => Value::Text(key.clone()),
@@ -148,7 +187,11 @@ fn deferred(plan: &TablePlan, rec: &Rec) -> Vec<(usize, usize, u32)> {
     if !plan.deferred {
         return Vec::new();
     }
-    let deferred = plan.columns.iter().zip(&rec.cells).filter(|(column, _)| column.deferred);
+    let deferred = plan
+        .columns
+        .iter()
+        .zip(&rec.cells)
+        .filter(|(column, _)| column.deferred);
     deferred
         .filter_map(|(column, cell)| match (column.slot, column.kind, cell) {
             (Slot::Attribute(slot), ColumnKind::Ref(to), Cell::Ref(at)) => Some((slot, to, *at)),

@@ -56,7 +56,11 @@ enum Part {
 
 /// Counts the rows.
 pub(crate) fn count(mapped: Mapped, fates: &Fates, tables: Vec<TableCount>) -> Written {
-    let mut written = Written { rejects: mapped.rejects, tables, ..Written::default() };
+    let mut written = Written {
+        rejects: mapped.rejects,
+        tables,
+        ..Written::default()
+    };
     for row in &mapped.rows {
         match row_part(row, fates) {
             Ok(Part::Existing) => written.existing += 1,
@@ -77,7 +81,9 @@ fn row_part(row: &Row, fates: &Fates) -> Result<Part, Reject> {
                 (Again::First, Effect::Created) => Part::Inserted,
                 // What a later row of the chunk changed may stand in the database already: then it changed nothing.
                 (_, Effect::Found) => Part::Existing,
-                (Again::First, Effect::Completed | Effect::Updated) | (Again::Changed, _) => Part::Updated,
+                (Again::First, Effect::Completed | Effect::Updated) | (Again::Changed, _) => {
+                    Part::Updated
+                }
                 _ => Part::Existing,
             },
             Fate::Failed(why) => {

@@ -70,14 +70,25 @@ mod tests {
     #[test]
     fn parts_do_not_run_into_each_other() {
         let text = |s: &str| Value::Text(s.into());
-        assert_ne!(digest(&[text("ab"), text("c")]), digest(&[text("a"), text("bc")]));
-        assert_ne!(digest(&[Value::Null, text("")]), digest(&[text(""), Value::Null]));
+        assert_ne!(
+            digest(&[text("ab"), text("c")]),
+            digest(&[text("a"), text("bc")])
+        );
+        assert_ne!(
+            digest(&[Value::Null, text("")]),
+            digest(&[text(""), Value::Null])
+        );
         assert_ne!(digest(&[Value::Int(1)]), digest(&[text("1")]));
     }
 
     #[test]
     fn its_form_is_fixed_because_it_is_stored() {
-        let bytes = digest(&[Value::Int(17), Value::Text("Pelé".into()), Value::Null, Value::Date(-1)]);
+        let bytes = digest(&[
+            Value::Int(17),
+            Value::Text("Pelé".into()),
+            Value::Null,
+            Value::Date(-1),
+        ]);
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, "99c34e1bcae5a4e4ceaa26e0b0d5d840");
     }

@@ -33,7 +33,13 @@ pub(crate) struct Fates(Vec<Vec<Fate>>);
 
 impl Fates {
     pub(crate) fn new(mapped: &Mapped) -> Self {
-        Self(mapped.tables.iter().map(|recs| vec![Fate::Pending; recs.len()]).collect())
+        Self(
+            mapped
+                .tables
+                .iter()
+                .map(|recs| vec![Fate::Pending; recs.len()])
+                .collect(),
+        )
     }
 
     pub(crate) fn get(&self, table: usize, rec: u32) -> &Fate {
@@ -49,7 +55,9 @@ impl Fates {
     }
 
     pub(crate) fn any_pending(&self, table: usize) -> bool {
-        self.0[table].iter().any(|fate| matches!(fate, Fate::Pending))
+        self.0[table]
+            .iter()
+            .any(|fate| matches!(fate, Fate::Pending))
     }
 
     /// The id of a record that is done.
@@ -61,7 +69,10 @@ impl Fates {
     }
 
     /// The failure of the first of these references that has one.
-    pub(crate) fn failure<'c>(&self, references: impl Iterator<Item = (usize, &'c Cell)>) -> Option<Arc<Failure>> {
+    pub(crate) fn failure<'c>(
+        &self,
+        references: impl Iterator<Item = (usize, &'c Cell)>,
+    ) -> Option<Arc<Failure>> {
         references.into_iter().find_map(|(table, cell)| match cell {
             Cell::Ref(rec) => match self.get(table, *rec) {
                 Fate::Failed(why) => Some(why.clone()),

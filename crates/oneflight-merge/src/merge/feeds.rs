@@ -30,18 +30,30 @@ pub(crate) enum Read {
 /// Finds and opens the files of all feeds, and checks that the columns are there.
 pub(crate) fn open(plan: &Plan, data: &Path) -> Result<Feeds, Error> {
     let lookups = Arc::new(Lookups::read(plan, data).map_err(Error::feed)?);
-    let inputs = plan.feeds.iter().map(|feed| read::open(&feed.source, data).map_err(Error::feed)).collect::<Result<_, _>>()?;
+    let inputs = plan
+        .feeds
+        .iter()
+        .map(|feed| read::open(&feed.source, data).map_err(Error::feed))
+        .collect::<Result<_, _>>()?;
     Ok(Feeds { lookups, inputs })
 }
 
 impl Feeds {
     /// The files of a feed.
     pub(crate) fn files(&self, feed: usize) -> Vec<Arc<File>> {
-        self.inputs[feed].iter().map(|input| input.file.clone()).collect()
+        self.inputs[feed]
+            .iter()
+            .map(|input| input.file.clone())
+            .collect()
     }
 
     /// Reads all feeds; true if to their end, false if the receiver was gone or `stop` was set before.
-    pub(crate) fn read(self, limits: Limits, stop: &Stop, send: &Sender<Read>) -> Result<bool, Error> {
+    pub(crate) fn read(
+        self,
+        limits: Limits,
+        stop: &Stop,
+        send: &Sender<Read>,
+    ) -> Result<bool, Error> {
         for (feed, inputs) in self.inputs.into_iter().enumerate() {
             if send.blocking_send(Read::Began(feed)).is_err() {
                 return Ok(false);

@@ -22,9 +22,13 @@ pub(crate) async fn look_up(
     let plan = writer.plan();
     let wanted = wanted(plan, mapped);
     for (table, recs) in mapped.tables.iter().enumerate() {
-        let asked: Vec<u32> = (0..recs.len() as u32).filter(|&rec| wanted[table][rec as usize]).collect();
-        let whos: Vec<_> =
-            asked.iter().map(|&rec| build::who(&plan.tables[table], &recs[rec as usize], fates)).collect();
+        let asked: Vec<u32> = (0..recs.len() as u32)
+            .filter(|&rec| wanted[table][rec as usize])
+            .collect();
+        let whos: Vec<_> = asked
+            .iter()
+            .map(|&rec| build::who(&plan.tables[table], &recs[rec as usize], fates))
+            .collect();
         if !asked.is_empty() {
             // An earlier row may be the one that declares it.
             writer.settled(table, chunk).await;
@@ -33,9 +37,20 @@ pub(crate) async fn look_up(
         let mut found = writer.find(table, known).await?.into_iter();
         for (rec, who) in asked.into_iter().zip(whos) {
             match who.and_then(|_| found.next().flatten()) {
-                Some(id) => fates.set(table, rec, Fate::Done { id, effect: oneflight_sql::Effect::Found }),
+                Some(id) => fates.set(
+                    table,
+                    rec,
+                    Fate::Done {
+                        id,
+                        effect: oneflight_sql::Effect::Found,
+                    },
+                ),
                 None if recs[rec as usize].create => {}
-                None => fates.set(table, rec, Fate::Failed(Arc::new(not_there(plan, table, &recs[rec as usize])))),
+                None => fates.set(
+                    table,
+                    rec,
+                    Fate::Failed(Arc::new(not_there(plan, table, &recs[rec as usize]))),
+                ),
             }
         }
     }
@@ -51,15 +66,23 @@ pub(crate) async fn look_up(
 
 /// The records that must be there, and those that their keys refer to.
 fn wanted(plan: &Plan, mapped: &Mapped) -> Vec<Vec<bool>> {
-    let mut wanted: Vec<Vec<bool>> =
-        mapped.tables.iter().map(|recs| recs.iter().map(|rec| !rec.create).collect()).collect();
+    let mut wanted: Vec<Vec<bool>> = mapped
+        .tables
+        .iter()
+        .map(|recs| recs.iter().map(|rec| !rec.create).collect())
+        .collect();
     // P1: keys refer to earlier tables only, so walking backwards meets every record after those that want it.
     for (table, recs) in mapped.tables.iter().enumerate().rev() {
         for (at, rec) in recs.iter().enumerate() {
             if !wanted[table][at] {
                 continue;
             }
-            for (column, cell) in plan.tables[table].columns.iter().zip(&rec.cells).filter(|(column, _)| column.key) {
+            for (column, cell) in plan.tables[table]
+                .columns
+                .iter()
+                .zip(&rec.cells)
+                .filter(|(column, _)| column.key)
+            {
                 if let (ColumnKind::Ref(to), Cell::Ref(rec)) = (column.kind, cell) {
                     wanted[to][*rec as usize] = true;
                 }
@@ -71,18 +94,30 @@ fn wanted(plan: &Plan, mapped: &Mapped) -> Vec<Vec<bool>> {
 
 /// Leaves only those records pending that a row wants which does not fail.
 fn idle(plan: &Plan, mapped: &Mapped, fates: &mut Fates) {
-    let mut kept: Vec<Vec<bool>> = mapped.tables.iter().map(|recs| vec![false; recs.len()]).collect();
+    let mut kept: Vec<Vec<bool>> = mapped
+        .tables
+        .iter()
+        .map(|recs| vec![false; recs.len()])
+        .collect();
     let mut failing = Vec::new();
     for row in &mapped.rows {
-        let roots = || row.declares.iter().map(|declares| (declares.table as usize, declares.rec));
+        let roots = || {
+            row.declares
+                .iter()
+                .map(|declares| (declares.table as usize, declares.rec))
+        };
         let reached = reach(plan, mapped, roots());
-        let failure = reached.iter().find_map(|&(table, rec)| match fates.get(table, rec) {
-            Fate::Failed(why) => Some(why.clone()),
-            _ => None,
-        });
+        let failure = reached
+            .iter()
+            .find_map(|&(table, rec)| match fates.get(table, rec) {
+                Fate::Failed(why) => Some(why.clone()),
+                _ => None,
+            });
         match failure {
             Some(why) => failing.extend(roots().map(|root| (root, why.clone()))),
-            None => reached.into_iter().for_each(|(table, rec)| kept[table][rec as usize] = true),
+            None => reached
+                .into_iter()
+                .for_each(|(table, rec)| kept[table][rec as usize] = true),
         }
     }
     // What a failing row declares and no other row wants fails with it, so that the row is known as rejected.
@@ -100,7 +135,11 @@ fn idle(plan: &Plan, mapped: &Mapped, fates: &mut Fates) {
 }
 
 /// These records and all that they refer to.
-fn reach(plan: &Plan, mapped: &Mapped, roots: impl Iterator<Item = (usize, u32)>) -> Vec<(usize, u32)> {
+fn reach(
+    plan: &Plan,
+    mapped: &Mapped,
+    roots: impl Iterator<Item = (usize, u32)>,
+) -> Vec<(usize, u32)> {
     let mut reached: Vec<(usize, u32)> = Vec::new();
     let mut next: Vec<(usize, u32)> = roots.collect();
     while let Some((table, rec)) = next.pop() {
@@ -109,28 +148,41 @@ fn reach(plan: &Plan, mapped: &Mapped, roots: impl Iterator<Item = (usize, u32)>
         }
         reached.push((table, rec));
         let cells = &mapped.tables[table][rec as usize].cells;
-        next.extend(plan.tables[table].columns.iter().zip(cells).filter_map(|(column, cell)| match (column.kind, cell) {
-            (ColumnKind::Ref(to), Cell::Ref(rec)) => Some((to, *rec)),
-            _ => None,
-        }));
+        next.extend(plan.tables[table].columns.iter().zip(cells).filter_map(
+            |(column, cell)| match (column.kind, cell) {
+                (ColumnKind::Ref(to), Cell::Ref(rec)) => Some((to, *rec)),
+                _ => None,
+            },
+        ));
     }
     reached
 }
 
 fn not_there(plan: &Plan, table: usize, rec: &Rec) -> Failure {
     let plan = &plan.tables[table];
-    let parts = plan.columns.iter().zip(&rec.cells).filter(|(column, _)| column.key);
+    let parts = plan
+        .columns
+        .iter()
+        .zip(&rec.cells)
+        .filter(|(column, _)| column.key);
     let shown: Vec<String> = parts
         .filter_map(|(column, cell)| match cell {
             Cell::Value(value) => Some(format!("{} {value:?}", column.name)),
             Cell::Folded { shown, .. } => Some(format!("{} {shown:?}", column.name)),
             Cell::Unset | Cell::Null | Cell::Ref(_) => None,
         })
-        .chain(rec.external.as_ref().map(|external| format!("external id {:?}", external.id)))
+        .chain(
+            rec.external
+                .as_ref()
+                .map(|external| format!("external id {:?}", external.id)),
+        )
         .collect();
     Failure {
         column: None,
         value: (!shown.is_empty()).then(|| shown.join(", ")),
-        reason: format!("expected a row of `{}` that is there already (create = false)", plan.sql.name),
+        reason: format!(
+            "expected a row of `{}` that is there already (create = false)",
+            plan.sql.name
+        ),
     }
 }

@@ -51,7 +51,10 @@ impl Options {
 
 impl Options {
     pub(crate) fn limits(&self) -> Limits {
-        Limits { rows: self.chunk_rows.max(1), bytes: self.chunk_bytes.max(1) }
+        Limits {
+            rows: self.chunk_rows.max(1),
+            bytes: self.chunk_bytes.max(1),
+        }
     }
 }
 

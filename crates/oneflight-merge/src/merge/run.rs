@@ -50,7 +50,10 @@ pub async fn merge(
         blocking(move || feeds::open(&plan, &data)).await??
     };
     let target = Target::open(&plan, &options).await?;
-    let writer = Arc::new(Writer::new(plan.clone(), target.sinks(&plan, &options).await?));
+    let writer = Arc::new(Writer::new(
+        plan.clone(),
+        target.sinks(&plan, &options).await?,
+    ));
     let mut run = Run {
         books: Books::new(&plan, &feeds, options.max_rejects),
         plan,
@@ -93,7 +96,12 @@ struct Run {
 /// Something that has its place in the order of the feeds' rows.
 enum Ended {
     FeedBegan(usize),
-    Chunk { feed: usize, file: Arc<File>, bytes_read: u64, written: Box<Written> },
+    Chunk {
+        feed: usize,
+        file: Arc<File>,
+        bytes_read: u64,
+        written: Box<Written>,
+    },
     FeedEnded(usize),
 }
 
@@ -143,12 +151,21 @@ impl Run {
             Read::Began(feed) => return self.mark(number, Ended::FeedBegan(feed)),
             Read::Ended(feed) => return self.mark(number, Ended::FeedEnded(feed)),
         };
-        let (plan, lookups, writer) = (self.plan.clone(), self.lookups.clone(), self.writer.clone());
+        let (plan, lookups, writer) =
+            (self.plan.clone(), self.lookups.clone(), self.writer.clone());
         self.tasks.spawn(async move {
             let (file, bytes_read) = (chunk.file.clone(), chunk.bytes_read);
             let mapped = blocking(move || map(&plan, feed, &lookups, &chunk)).await?;
             let written = Box::new(writer.write(number, mapped).await?);
-            Ok((number, Ended::Chunk { feed, file, bytes_read, written }))
+            Ok((
+                number,
+                Ended::Chunk {
+                    feed,
+                    file,
+                    bytes_read,
+                    written,
+                },
+            ))
         });
     }
 
@@ -163,7 +180,12 @@ impl Run {
             self.told += 1;
             match ended {
                 Ended::FeedBegan(feed) => self.books.feed_began(feed, events),
-                Ended::Chunk { feed, file, bytes_read, written } => {
+                Ended::Chunk {
+                    feed,
+                    file,
+                    bytes_read,
+                    written,
+                } => {
                     self.books.chunk(feed, &file, bytes_read, *written, events);
                 }
                 Ended::FeedEnded(feed) => self.books.feed_ended(feed, events),
@@ -176,7 +198,9 @@ fn map(plan: &Plan, feed: usize, lookups: &crate::map::Lookups, chunk: &Chunk) -
     Mapper::new(plan, feed, lookups).map(chunk)
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Error> {
     joined(tokio::task::spawn_blocking(work).await)
 }
 

@@ -19,7 +19,10 @@ impl Sink {
 
     /// Finds or creates the records. True if they are queued already, so that what is written after this call comes after them
     /// in any case.
-    pub(crate) fn write(&self, records: Vec<Record>) -> (BoxFuture<'_, Vec<Result<Outcome, Error>>>, bool) {
+    pub(crate) fn write(
+        &self,
+        records: Vec<Record>,
+    ) -> (BoxFuture<'_, Vec<Result<Outcome, Error>>>, bool) {
         match &self.resolver {
             Some(resolver) => (resolver.resolve_many(records).boxed(), true),
             None => (self.store.merge(records).boxed(), false),

@@ -27,12 +27,17 @@ impl Target {
     pub(crate) async fn open(plan: &Plan, options: &Options) -> Result<Self, Error> {
         let connect = driver::Options::default().connections(options.connections.max(1));
         let unreachable = |error| Error::database("could not open the target", error);
-        let mut driver = driver::connect(&options.into, connect).await.map_err(unreachable)?;
+        let mut driver = driver::connect(&options.into, connect)
+            .await
+            .map_err(unreachable)?;
         let tables: Vec<Table> = plan.tables.iter().map(|table| table.sql.clone()).collect();
         let mut made = None;
         if options.dry_run {
             if driver.dialect() == Dialect::MySql {
-                made = Some(Made { driver: driver.clone(), tables: make(&driver, &tables).await? });
+                made = Some(Made {
+                    driver: driver.clone(),
+                    tables: make(&driver, &tables).await?,
+                });
             }
             driver = driver.rehearse().await.map_err(unreachable)?;
         }
@@ -51,7 +56,9 @@ impl Target {
         // The rehearsal is rolled back first: tables that its transaction has used cannot be dropped.
         drop(self.driver);
         if let Some(Made { driver, tables }) = self.made {
-            ddl::drop_empty(&*driver, &tables).await.map_err(Error::target)?;
+            ddl::drop_empty(&*driver, &tables)
+                .await
+                .map_err(Error::target)?;
         }
         Ok(())
     }
@@ -66,10 +73,14 @@ impl Target {
             .batches_in_flight(1);
         let mut sinks = Vec::with_capacity(plan.tables.len());
         for table in &plan.tables {
-            let store = Store::open(self.driver.clone(), table.sql.clone()).await.map_err(Error::target)?;
+            let store = Store::open(self.driver.clone(), table.sql.clone())
+                .await
+                .map_err(Error::target)?;
             let resolver = match table.referenced {
                 true => {
-                    let resolver = Resolver::new(self.driver.clone(), table.sql.clone(), resolving.clone()).await;
+                    let resolver =
+                        Resolver::new(self.driver.clone(), table.sql.clone(), resolving.clone())
+                            .await;
                     Some(resolver.map_err(Error::target)?)
                 }
                 false => None,
@@ -88,6 +99,9 @@ impl Target {
 /// Makes the tables that are absent, and returns them.
 async fn make(driver: &Arc<dyn Driver>, tables: &[Table]) -> Result<Vec<Table>, Error> {
     let states = ddl::prepare(driver, tables).await.map_err(Error::target)?;
-    let made = tables.iter().zip(states).filter(|(_, state)| *state == ddl::TableState::Created);
+    let made = tables
+        .iter()
+        .zip(states)
+        .filter(|(_, state)| *state == ddl::TableState::Created);
     Ok(made.map(|(table, _)| table.clone()).collect())
 }

@@ -43,7 +43,9 @@ impl Turns {
     /// Waits until all chunks before `chunk` have had their turn in `lane`, and takes its own.
     pub(crate) async fn take(&self, lane: usize, chunk: u64) -> Turn<'_> {
         self.wait(lane, chunk).await;
-        Turn { lane: &self.0[lane] }
+        Turn {
+            lane: &self.0[lane],
+        }
     }
 
     /// Waits until all chunks before `chunk` have had their turn in `lane`. Its own is still to be taken or skipped.
@@ -110,7 +112,10 @@ mod tests {
         turns.skip(0, 1);
         turns.skip(0, 2);
         assert!(third.as_mut().now_or_never().is_none());
-        let first = turns.take(0, 0).now_or_never().expect("T2: it is chunk 0's turn");
+        let first = turns
+            .take(0, 0)
+            .now_or_never()
+            .expect("T2: it is chunk 0's turn");
         assert!(third.as_mut().now_or_never().is_none());
         drop(first);
         assert!(third.as_mut().now_or_never().is_some());

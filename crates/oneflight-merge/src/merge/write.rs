@@ -37,7 +37,13 @@ impl Writer {
     pub(crate) fn new(plan: Arc<Plan>, sinks: Vec<Sink>) -> Self {
         let turns = Turns::new(2 * plan.tables.len());
         let looks_up = plan.feeds.iter().any(|feed| feed.records.looks_up());
-        Self { levels: levels(&plan), plan, sinks, looks_up, turns }
+        Self {
+            levels: levels(&plan),
+            plan,
+            sinks,
+            looks_up,
+            turns,
+        }
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -64,7 +70,9 @@ impl Writer {
                 self.turns.skip(self.sinks.len() + table, chunk);
             }
         }
-        let defers: Vec<usize> = (0..self.sinks.len()).filter(|&table| defers(table)).collect();
+        let defers: Vec<usize> = (0..self.sinks.len())
+            .filter(|&table| defers(table))
+            .collect();
         for level in &self.levels {
             let mut steps = Vec::new();
             for &table in level {
@@ -72,7 +80,8 @@ impl Writer {
                     continue;
                 }
                 let recs = std::mem::take(&mut mapped.tables[table]);
-                counts[table].conflicts += recs.iter().map(|rec| u64::from(rec.conflicts)).sum::<u64>();
+                counts[table].conflicts +=
+                    recs.iter().map(|rec| u64::from(rec.conflicts)).sum::<u64>();
                 let ready = build(table, &self.plan.tables[table], recs, &mut fates);
                 steps.push(self.write_table(table, chunk, ready));
             }
@@ -82,7 +91,8 @@ impl Writer {
             }
         }
         deferred.retain(|(table, _)| defers.contains(table));
-        self.complete(chunk, deferred, &mut fates, &mut counts).await?;
+        self.complete(chunk, deferred, &mut fates, &mut counts)
+            .await?;
         Ok(count(mapped, &fates, counts))
     }
 
@@ -92,11 +102,18 @@ impl Writer {
     }
 
     /// The ids of records that are there; creates none.
-    pub(crate) async fn find(&self, table: usize, records: Vec<Record>) -> Result<Vec<Option<Value>>, Error> {
+    pub(crate) async fn find(
+        &self,
+        table: usize,
+        records: Vec<Record>,
+    ) -> Result<Vec<Option<Value>>, Error> {
         if records.is_empty() {
             return Ok(Vec::new());
         }
-        self.sinks[table].find(records).await.map_err(|error| self.database(table, error))
+        self.sinks[table]
+            .find(records)
+            .await
+            .map_err(|error| self.database(table, error))
     }
 
     async fn write_table(
@@ -134,7 +151,10 @@ impl Writer {
             let fate = match outcome {
                 Ok(outcome) => {
                     count.add(outcome.effect, u64::from(outcome.conflicts));
-                    Fate::Done { id: outcome.id, effect: outcome.effect }
+                    Fate::Done {
+                        id: outcome.id,
+                        effect: outcome.effect,
+                    }
                 }
                 Err(error) => Fate::Failed(self.refused(table, error)?),
             };
@@ -153,7 +173,12 @@ impl Writer {
     ) -> Result<(), Error> {
         for (table, deferred) in deferred {
             let (mut records, mut recs) = (Vec::new(), Vec::new());
-            for Deferred { rec, mut who, references } in deferred {
+            for Deferred {
+                rec,
+                mut who,
+                references,
+            } in deferred
+            {
                 if fates.id(table, rec).is_none() {
                     continue;
                 }
@@ -183,7 +208,11 @@ impl Writer {
         if !error.is_refused() {
             return Err(self.database(table, error));
         }
-        Ok(Arc::new(Failure { column: None, value: None, reason: format!("table `{}`: {error}", self.name(table)) }))
+        Ok(Arc::new(Failure {
+            column: None,
+            value: None,
+            reason: format!("table `{}`: {error}", self.name(table)),
+        }))
     }
 
     fn database(&self, table: usize, error: oneflight_sql::Error) -> Error {
@@ -200,7 +229,11 @@ fn completed(table: usize, rec: u32, effect: Effect, fates: &mut Fates, count: &
     if !matches!(effect, Effect::Completed | Effect::Updated) {
         return;
     }
-    if let Fate::Done { id, effect: Effect::Found } = fates.get(table, rec) {
+    if let Fate::Done {
+        id,
+        effect: Effect::Found,
+    } = fates.get(table, rec)
+    {
         let id = id.clone();
         count.found -= 1;
         count.add(effect, 0);

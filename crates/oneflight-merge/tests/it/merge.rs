@@ -21,7 +21,10 @@ impl Bench {
         for (name, text) in feeds {
             std::fs::write(dir.path().join(name), text).expect("a feed");
         }
-        Self { dir, map: map.into() }
+        Self {
+            dir,
+            map: map.into(),
+        }
     }
 
     fn feed(&self, name: &str, text: &str) {
@@ -41,7 +44,8 @@ impl Bench {
     }
 
     async fn try_run(&self, options: Options, stop: Stop) -> (Result<Report, Error>, Seen) {
-        let plan = mapping::parse(&self.map, "map.toml").unwrap_or_else(|errors| panic!("{errors}"));
+        let plan =
+            mapping::parse(&self.map, "map.toml").unwrap_or_else(|errors| panic!("{errors}"));
         let mut seen = Seen::default();
         let report = merge(Arc::new(plan), options, &mut seen, stop).await;
         (report, seen)
@@ -55,20 +59,31 @@ impl Bench {
         let (report, seen) = self.try_run(options, Stop::new()).await;
         let report = report.unwrap_or_else(|error| panic!("{error}"));
         for feed in &report.feeds {
-            assert_eq!(feed.read, feed.inserted + feed.existing + feed.updated + feed.rejected, "N1: {feed:?}");
+            assert_eq!(
+                feed.read,
+                feed.inserted + feed.existing + feed.updated + feed.rejected,
+                "N1: {feed:?}"
+            );
         }
         (report, seen)
     }
 
     async fn rows(&self, sql: &str) -> Vec<String> {
-        let pool = SqlitePool::connect(&self.url()).await.expect("the database");
-        let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned())).fetch_all(&pool).await;
+        let pool = SqlitePool::connect(&self.url())
+            .await
+            .expect("the database");
+        let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned()))
+            .fetch_all(&pool)
+            .await;
         pool.close().await;
         rows.unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
     async fn count(&self, table: &str) -> i64 {
-        self.rows(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM \"{table}\"")).await[0].parse().expect("a number")
+        self.rows(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM \"{table}\""))
+            .await[0]
+            .parse()
+            .expect("a number")
     }
 }
 
@@ -81,8 +96,12 @@ struct Seen {
 
 impl Events for Seen {
     fn rejected(&mut self, feed: &str, file: &str, reject: &Reject) {
-        let file = Path::new(file).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        self.rejects.push(format!("{feed} {file}:{} {}", reject.line, reject.reason));
+        let file = Path::new(file)
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        self.rejects
+            .push(format!("{feed} {file}:{} {}", reject.line, reject.reason));
     }
 
     fn progress(&mut self, _feed: usize, progress: Progress) {
@@ -95,7 +114,11 @@ impl Events for Seen {
 }
 
 fn table<'r>(report: &'r Report, name: &str) -> &'r TableReport {
-    report.tables.iter().find(|table| table.name == name).expect("a table of the mapping")
+    report
+        .tables
+        .iter()
+        .find(|table| table.name == name)
+        .expect("a table of the mapping")
 }
 
 const CLUBS: &str = r#"
@@ -132,7 +155,10 @@ const MATCHES: &str = "day,home,away,country,goals\n\
 async fn one_row_for_each_entity_however_it_is_spelled() {
     let bench = Bench::new(CLUBS, &[("matches.csv", MATCHES)]);
     let report = bench.run().await;
-    assert_eq!(bench.rows("SELECT name FROM club ORDER BY name").await, ["Arsenal", "Chelsea", "Spurs"]);
+    assert_eq!(
+        bench.rows("SELECT name FROM club ORDER BY name").await,
+        ["Arsenal", "Chelsea", "Spurs"]
+    );
     assert_eq!(bench.rows("SELECT name FROM country").await, ["England"]);
     assert_eq!(bench.count("match").await, 3);
     let feed = &report.feeds[0];
@@ -150,7 +176,13 @@ async fn the_same_feed_twice_changes_nothing() {
     assert_eq!(bench.rows(all).await, before);
     let feed = &report.feeds[0];
     assert_eq!((feed.inserted, feed.existing, feed.updated), (0, 4, 0));
-    assert!(report.tables.iter().all(|table| table.created + table.updated + table.completed == 0), "{report:?}");
+    assert!(
+        report
+            .tables
+            .iter()
+            .all(|table| table.created + table.updated + table.completed == 0),
+        "{report:?}"
+    );
 }
 
 #[tokio::test]
@@ -159,7 +191,12 @@ async fn any_number_of_workers_gives_the_same_rows() {
     for row in 0..500 {
         // Every spelling of a club is another one: the first in the feed's order is to be kept.
         let (home, away) = (row * 7 % 40, row * 11 % 40);
-        feed += &format!("2024-01-{:02},{}club {home},Club  {away},land {},{row}\n", row % 28 + 1, " ".repeat(row % 3), row % 5);
+        feed += &format!(
+            "2024-01-{:02},{}club {home},Club  {away},land {},{row}\n",
+            row % 28 + 1,
+            " ".repeat(row % 3),
+            row % 5
+        );
     }
     let all = "SELECT name FROM club UNION ALL SELECT m.day||h.name||a.name||m.goals FROM match m \
                JOIN club h ON h.id = home_id JOIN club a ON a.id = away_id ORDER BY 1";
@@ -183,20 +220,34 @@ async fn a_bad_row_leaves_no_trace() {
     let (report, seen) = bench.run_with(bench.options()).await;
     assert_eq!((report.read(), report.rejected()), (6, 2));
     assert_eq!(seen.rejects.len(), 2, "{:?}", seen.rejects);
-    assert!(seen.rejects[0].starts_with("matches matches.csv:6 "), "{:?}", seen.rejects);
+    assert!(
+        seen.rejects[0].starts_with("matches matches.csv:6 "),
+        "{:?}",
+        seen.rejects
+    );
     assert_eq!(bench.count("club").await, 3);
     assert_eq!(bench.count("country").await, 1);
 }
 
 #[tokio::test]
 async fn the_reject_limit_stops_the_run() {
-    let bench = Bench::new(CLUBS, &[("matches.csv", &(MATCHES.to_owned() + &"x,A,B,C,1\n".repeat(100)))]);
+    let bench = Bench::new(
+        CLUBS,
+        &[(
+            "matches.csv",
+            &(MATCHES.to_owned() + &"x,A,B,C,1\n".repeat(100)),
+        )],
+    );
     let mut options = bench.options();
     (options.max_rejects, options.chunk_rows, options.workers) = (Some(10), 4, 1);
     let (report, _) = bench.run_with(options).await;
     assert!(report.reject_limit && !report.interrupted);
     assert!((11..104).contains(&report.rejected()), "{report:?}");
-    assert_eq!(bench.count("match").await, 3, "what was read before the limit is merged");
+    assert_eq!(
+        bench.count("match").await,
+        3,
+        "what was read before the limit is merged"
+    );
 }
 
 #[tokio::test]
@@ -261,11 +312,20 @@ async fn references_may_run_in_circles_and_ahead_of_their_rows() {
         let people = "SELECT p.name||'/'||coalesce(p.born,'-')||'/'||coalesce(b.name,'-')||'/'||coalesce(t.name,'-')||'/'||\
                       coalesce(h.name,'-') FROM person p LEFT JOIN person b ON b.id = p.boss_id LEFT JOIN team t ON \
                       t.id = p.team_id LEFT JOIN person h ON h.id = t.head_id ORDER BY 1";
-        let expected = ["Ann/1990/Bob/A/Ann", "Bob/1980/Bob/A/Ann", "Cid/-/Ann/B/Dan", "Dan/-/-/-/-"];
+        let expected = [
+            "Ann/1990/Bob/A/Ann",
+            "Bob/1980/Bob/A/Ann",
+            "Cid/-/Ann/B/Dan",
+            "Dan/-/-/-/-",
+        ];
         assert_eq!(bench.rows(people).await, expected, "chunks of {chunk_rows}");
         assert_eq!(table(&report, "person").created, 4);
         let again = bench.run().await;
-        assert_eq!((again.feeds[0].existing, again.feeds[0].updated), (3, 0), "{again:?}");
+        assert_eq!(
+            (again.feeds[0].existing, again.feeds[0].updated),
+            (3, 0),
+            "{again:?}"
+        );
     }
 }
 
@@ -294,27 +354,58 @@ city = { name = "city" }
 
 #[tokio::test]
 async fn a_reference_that_must_be_there_rejects_its_row_and_creates_nothing() {
-    let feeds = [("clubs.csv", "name\nArsenal\n"), ("matches.csv", "day,home,city\n2024-01-01,Arsenal,London\n2024-01-01,Hull,Hull\n")];
+    let feeds = [
+        ("clubs.csv", "name\nArsenal\n"),
+        (
+            "matches.csv",
+            "day,home,city\n2024-01-01,Arsenal,London\n2024-01-01,Hull,Hull\n",
+        ),
+    ];
     let bench = Bench::new(KNOWN_ONLY, &feeds);
     let (report, seen) = bench.run_with(bench.options()).await;
     assert_eq!(report.feeds[1].rejected, 1);
-    assert!(seen.rejects[0].contains("create = false"), "{:?}", seen.rejects);
+    assert!(
+        seen.rejects[0].contains("create = false"),
+        "{:?}",
+        seen.rejects
+    );
     assert_eq!(bench.rows("SELECT name FROM city").await, ["London"]);
     assert_eq!(bench.rows("SELECT name FROM club").await, ["Arsenal"]);
 }
 
 #[tokio::test]
 async fn a_stub_is_completed_when_its_row_comes() {
-    let map = CLUBS.to_owned() + "[feed.clubs]\npath = \"clubs.csv\"\n[feed.clubs.into.club]\nname = \"name\"\ncity = \"city\"\n";
+    let map = CLUBS.to_owned()
+        + "[feed.clubs]\npath = \"clubs.csv\"\n[feed.clubs.into.club]\nname = \"name\"\ncity = \"city\"\n";
     let map = map.replace(", country = { name = \"country\" }", "");
-    let bench = Bench::new(&map, &[("matches.csv", MATCHES), ("clubs.csv", "name,city\nARSENAL,London\nLeeds,Leeds\n")]);
+    let bench = Bench::new(
+        &map,
+        &[
+            ("matches.csv", MATCHES),
+            ("clubs.csv", "name,city\nARSENAL,London\nLeeds,Leeds\n"),
+        ],
+    );
     let report = bench.run().await;
     let club = table(&report, "club");
     assert_eq!((club.created, club.completed), (4, 1));
     assert_eq!((report.feeds[1].inserted, report.feeds[1].updated), (1, 1));
-    assert_eq!(bench.rows("SELECT city FROM club WHERE name = 'Arsenal'").await, ["London"]);
+    assert_eq!(
+        bench
+            .rows("SELECT city FROM club WHERE name = 'Arsenal'")
+            .await,
+        ["London"]
+    );
     bench.feed("clubs.csv", "name,city\nArsenal,Leeds\n");
     let report = bench.run().await;
-    assert_eq!(table(&report, "club").conflicts, 1, "a value that differs is counted");
-    assert_eq!(bench.rows("SELECT city FROM club WHERE name = 'Arsenal'").await, ["London"]);
+    assert_eq!(
+        table(&report, "club").conflicts,
+        1,
+        "a value that differs is counted"
+    );
+    assert_eq!(
+        bench
+            .rows("SELECT city FROM club WHERE name = 'Arsenal'")
+            .await,
+        ["London"]
+    );
 }
