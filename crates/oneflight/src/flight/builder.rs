@@ -11,6 +11,7 @@ use std::time::Duration;
 ///
 /// # Examples
 /// ```
+/// # #[cfg(feature = "tokio")] {
 /// use oneflight::{Group, Tokio};
 /// use std::time::Duration;
 ///
@@ -19,6 +20,7 @@ use std::time::Duration;
 ///     .max_flight(Duration::from_secs(30))
 ///     .autopilot(Tokio)
 ///     .build();
+/// # }
 /// ```
 #[derive(Debug)]
 #[must_use = "a builder does nothing until it builds"]
@@ -26,8 +28,11 @@ pub struct Builder<K, V, E, S = foldhash::fast::RandomState> {
     options: Options,
     hasher: S,
     shards: usize,
-    group: PhantomData<fn() -> (K, V, E)>,
+    group: Of<K, V, E>,
 }
+
+/// What a builder will make, without having any of it yet.
+type Of<K, V, E> = PhantomData<fn() -> (K, V, E)>;
 
 impl<K, V, E> Group<K, V, E> {
     /// Makes a group with other than the usual options.
@@ -71,6 +76,7 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
     ///
     /// # Examples
     /// ```
+    /// # #[cfg(feature = "tokio")] {
     /// # use oneflight::{Group, Tokio};
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let group: Group<u32, u32> = Group::builder().detached(Tokio).build();
@@ -78,6 +84,7 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
     /// tokio::task::yield_now().await;
     /// assert_eq!(group.stats().landed, 1);
     /// # });
+    /// # }
     /// ```
     pub fn detached(mut self, spawn: impl Spawn) -> Self {
         self.options.pilot = Autopilot::Detached(Arc::new(spawn));

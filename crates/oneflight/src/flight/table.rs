@@ -15,10 +15,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A flight, whatever its work is.
 pub(crate) type Shared<K, V, E> = Arc<dyn Flight<K, V, E>>;
 
+/// A shard under its lock.
+type Locked<K, V, E> = Padded<Mutex<Shard<K, V, E>>>;
+
 /// The shards.
 pub(crate) struct Table<K, V, E, S> {
     hasher: S,
-    shards: Box<[Padded<Mutex<Shard<K, V, E>>>]>,
+    shards: Box<[Locked<K, V, E>]>,
     epoch: AtomicU64,
 }
 
