@@ -83,9 +83,9 @@ struct Run {
     plan: Arc<Plan>,
     lookups: Arc<crate::map::Lookups>,
     writer: Arc<Writer>,
-    tasks: JoinSet<Result<(u64, Ended), Error>>,
+    tasks: JoinSet<Result<(u64, Told), Error>>,
     /// Chunks that ended before one that was read earlier (M2).
-    ended: BTreeMap<u64, Ended>,
+    ended: BTreeMap<u64, Told>,
     /// Numbers given out so far.
     chunks: u64,
     /// Numbers told so far.
@@ -94,15 +94,15 @@ struct Run {
 }
 
 /// Something that has its place in the order of the feeds' rows.
-enum Ended {
-    FeedBegan(usize),
+enum Told {
+    FeedBegins(usize),
     Chunk {
         feed: usize,
         file: Arc<File>,
         bytes_read: u64,
         written: Box<Written>,
     },
-    FeedEnded(usize),
+    FeedEnds(usize),
 }
 
 impl Run {
@@ -148,8 +148,8 @@ impl Run {
         self.chunks += 1;
         let (feed, chunk) = match read {
             Read::Chunk(feed, chunk) => (feed, chunk),
-            Read::Began(feed) => return self.mark(number, Ended::FeedBegan(feed)),
-            Read::Ended(feed) => return self.mark(number, Ended::FeedEnded(feed)),
+            Read::Began(feed) => return self.mark(number, Told::FeedBegins(feed)),
+            Read::Ended(feed) => return self.mark(number, Told::FeedEnds(feed)),
         };
         let (plan, lookups, writer) =
             (self.plan.clone(), self.lookups.clone(), self.writer.clone());
@@ -159,7 +159,7 @@ impl Run {
             let written = Box::new(writer.write(number, mapped).await?);
             Ok((
                 number,
-                Ended::Chunk {
+                Told::Chunk {
                     feed,
                     file,
                     bytes_read,
@@ -169,7 +169,7 @@ impl Run {
         });
     }
 
-    fn mark(&mut self, number: u64, mark: Ended) {
+    fn mark(&mut self, number: u64, mark: Told) {
         self.writer.skip(number);
         self.ended.insert(number, mark);
     }
@@ -179,8 +179,8 @@ impl Run {
         while let Some(ended) = self.ended.remove(&self.told) {
             self.told += 1;
             match ended {
-                Ended::FeedBegan(feed) => self.books.feed_began(feed, events),
-                Ended::Chunk {
+                Told::FeedBegins(feed) => self.books.feed_began(feed, events),
+                Told::Chunk {
                     feed,
                     file,
                     bytes_read,
@@ -188,7 +188,7 @@ impl Run {
                 } => {
                     self.books.chunk(feed, &file, bytes_read, *written, events);
                 }
-                Ended::FeedEnded(feed) => self.books.feed_ended(feed, events),
+                Told::FeedEnds(feed) => self.books.feed_ended(feed, events),
             }
         }
     }
