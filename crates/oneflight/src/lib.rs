@@ -1,4 +1,48 @@
 //! Single flight: when many callers want the same thing at the same moment, the work runs once and all get its answer.
+//!
+//! ```
+//! use oneflight::Group;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! let prices: Group<String, u32, std::io::Error> = Group::new();
+//! let ask = || prices.run("tea", || async { Ok(350) }); // called only if nobody is asking already
+//! let (a, b) = tokio::join!(ask(), ask());
+//! assert_eq!((a.unwrap(), b.unwrap()), (350, 350));
+//! assert_eq!(prices.stats().started, 1);
+//! # }
+//! ```
+//!
+//! The work belongs to the flight, not to the caller that started it: whoever is polled drives it, and it is dropped when the last
+//! caller is. Therefore it owns what it uses; what is only lent to the leader does not compile:
+//!
+//! ```compile_fail
+//! # use oneflight::Group;
+//! let group: Group<u32, usize, ()> = Group::new();
+//! let lent = String::from("of the leader");
+//! let call = group.run(&1, || async { Ok(lent.len()) });
+//! ```
+//!
+//! # Where is what
+//!
+//! | | what is made once |
+//! |---|---|
+//! | [`Group`] | the work for a key that is in flight now |
+//! | [`batch::Loader`] | the round trip for all keys that wait right now |
+//! | [`Builder`] | limits, tasks and clocks, chosen by values |
+//! | [`Clock`], [`Spawn`] | what a runtime hands in; with the feature `tokio` there is an adapter |
+//! | [`Error`] | why a call got no value |
+//!
+//! The family: `oneflight` (a future, a round trip), `oneflight-sql` (a row), `oneflight-merge` (a data set), and the program
+//! `oneflight` in `oneflight-cli`.
+//!
+//! # When not to use it
+//!
+//! * To keep answers: a flight that has landed is forgotten. Put a cache before it.
+//! * When callers may see different things: who joins gets the answer of the one who began. All that decides about the answer, the
+//!   caller's rights too, belongs in the key.
+//! * For work that must be done once for each call, such as a payment.
+//! * Two flights that wait for each other from different tasks are not found out; [`Builder::max_flight`] ends them.
+#![warn(missing_docs)]
 #![deny(unsafe_code)]
 
 pub mod batch;
@@ -6,6 +50,10 @@ mod clock;
 mod error;
 mod flight;
 mod sync;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(feature = "tokio")]
 pub use clock::Tokio;

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let prices: Group<String, u32, std::io::Error> = Group::new();
 /// let ask = || prices.run("tea", || async { Ok(350) });
-/// let (a, b) = futures_util::join!(ask(), ask());
+/// let (a, b) = tokio::join!(ask(), ask());
 /// assert_eq!((a.unwrap(), b.unwrap()), (350, 350));
 /// assert_eq!(prices.stats().started, 1);
 /// # }

@@ -89,6 +89,7 @@ impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
     ///
     /// # Examples
     /// ```
+    /// # #[cfg(feature = "tokio")] {
     /// # use oneflight::{Group, Tokio};
     /// # use std::time::Duration;
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -96,6 +97,7 @@ impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
     /// let error = group.run(&1, || std::future::pending()).within(Duration::from_millis(5)).await.unwrap_err();
     /// assert!(error.is_timeout());
     /// # });
+    /// # }
     /// ```
     pub fn within(self, limit: Duration) -> Within<'g, K, V, E, S> {
         let Some(clock) = &self.group.options.clock else {

@@ -1,10 +1,12 @@
 //! The state of a flight, as pure transitions: who may poll the work, who is woken, when it is over. Everything here happens
 //! under the flight's lock; what must not (waking, dropping, polling) is handed out.
 //!
+//! ```text
 //!          begin             landing              land
 //!   Idle ───────────▶ Polling ─────────▶ Landing ─────────▶ Landed
 //!     ▲     pending      │  │
 //!     └──────────────────┘  └──────── last one left ──────▶ Abandoned      (from Idle too; and from both to Landed, from outside)
+//! ```
 //!
 //! S1. At most one poll of the work at a time: between `begin` and `pending` or `land`.
 //! S2. A wake of the work is answered by a poll: `woken` stays set until somebody begins, and whoever is polled while it is set
