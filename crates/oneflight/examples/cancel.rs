@@ -9,7 +9,10 @@ use tokio::time::sleep;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let reports: Group<u32, &str> = Group::builder().clock(Tokio).max_flight(Duration::from_secs(5)).build();
+    let reports: Group<u32, &str> = Group::builder()
+        .clock(Tokio)
+        .max_flight(Duration::from_secs(5))
+        .build();
 
     // The leader gives up after 20 ms. Its flight does not.
     let hurried = reports.run(&2026, report).within(Duration::from_millis(20));
@@ -20,9 +23,15 @@ async fn main() {
 
     // Nobody is left: the work is dropped where it stands.
     let alone = reports.run(&2027, report).within(Duration::from_millis(20));
-    println!("alone: {}", alone.await.expect_err("the report takes longer"));
+    println!(
+        "alone: {}",
+        alone.await.expect_err("the report takes longer")
+    );
     let stats = reports.stats();
-    println!("{} begun, {} landed, {} abandoned", stats.started, stats.landed, stats.abandoned);
+    println!(
+        "{} begun, {} landed, {} abandoned",
+        stats.started, stats.landed, stats.abandoned
+    );
 }
 
 /// Tells whether it came to its end.
@@ -30,7 +39,14 @@ struct Draft(bool);
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        println!("{}", if self.0 { "  (report written)" } else { "  (draft thrown away)" });
+        println!(
+            "{}",
+            if self.0 {
+                "  (report written)"
+            } else {
+                "  (draft thrown away)"
+            }
+        );
     }
 }
 

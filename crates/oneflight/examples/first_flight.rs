@@ -14,9 +14,16 @@ async fn main() {
         .map(|task| {
             let prices = prices.clone();
             tokio::spawn(async move {
-                let price = prices.run("tea", query).outcome().await.expect("the shop is open");
+                let price = prices
+                    .run("tea", query)
+                    .outcome()
+                    .await
+                    .expect("the shop is open");
                 let part = if price.led { "led" } else { "joined" };
-                println!("task {task} {part} a flight of {}: {}", price.shared, price.value);
+                println!(
+                    "task {task} {part} a flight of {}: {}",
+                    price.shared, price.value
+                );
             })
         })
         .collect();

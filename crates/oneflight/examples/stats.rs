@@ -25,15 +25,27 @@ async fn main() {
     let profiles: Group<u32, String, NoProfile> = Group::new();
     for round in 1..=3 {
         // A hundred requests for four profiles, one of which does not exist.
-        let calls = (0..100).map(|request| profiles.run_owned(request % 4, move || load(request % 4)));
+        let calls =
+            (0..100).map(|request| profiles.run_owned(request % 4, move || load(request % 4)));
         let answers = join_all(calls).await;
-        let failed = answers.iter().filter_map(|answer| answer.as_ref().err()).next();
-        println!("round {round}: {} answers, one error shared by all who asked for it: {}", answers.len(), describe(failed));
+        let failed = answers
+            .iter()
+            .filter_map(|answer| answer.as_ref().err())
+            .next();
+        println!(
+            "round {round}: {} answers, one error shared by all who asked for it: {}",
+            answers.len(),
+            describe(failed)
+        );
     }
     let stats = profiles.stats();
     println!("{stats:#?}");
     println!("in flight: {}", profiles.in_flight());
-    println!("calls saved: {} of {}", stats.joined, stats.started + stats.joined);
+    println!(
+        "calls saved: {} of {}",
+        stats.joined,
+        stats.started + stats.joined
+    );
 }
 
 fn describe(error: Option<&oneflight::Error<NoProfile>>) -> String {
@@ -42,5 +54,9 @@ fn describe(error: Option<&oneflight::Error<NoProfile>>) -> String {
 
 async fn load(id: u32) -> Result<String, NoProfile> {
     sleep(Duration::from_millis(10)).await;
-    if id == 3 { Err(NoProfile(id)) } else { Ok(format!("profile {id}")) }
+    if id == 3 {
+        Err(NoProfile(id))
+    } else {
+        Ok(format!("profile {id}"))
+    }
 }

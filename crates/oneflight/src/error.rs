@@ -30,7 +30,10 @@ enum Kind<E> {
 #[derive(Debug)]
 pub(crate) enum Other {
     /// The work panicked.
-    Panicked { message: String, location: Option<String> },
+    Panicked {
+        message: String,
+        location: Option<String>,
+    },
     /// The caller's own limit has passed; the flight goes on.
     TimedOut,
     /// The flight's limit has passed; it answers nobody any more.
@@ -154,8 +157,14 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
 impl fmt::Display for Other {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Panicked { message, location: None } => write!(f, "the work panicked: {message}"),
-            Self::Panicked { message, location: Some(at) } => write!(f, "the work panicked at {at}: {message}"),
+            Self::Panicked {
+                message,
+                location: None,
+            } => write!(f, "the work panicked: {message}"),
+            Self::Panicked {
+                message,
+                location: Some(at),
+            } => write!(f, "the work panicked at {at}: {message}"),
             Self::TimedOut => f.write_str("timed out waiting for a flight"),
             Self::Overdue => f.write_str("the flight took longer than it may"),
             Self::Reentrant { keys } => write!(f, "the work for a key waits for itself: {keys}"),

@@ -59,4 +59,6 @@ struct Readme;
 pub use clock::Tokio;
 pub use clock::{Clock, Spawn, Task};
 pub use error::Error;
-pub use flight::{Builder, Group, Join, Mark, Outcome, Stats, WithOutcome, Within, record_panic_locations};
+pub use flight::{
+    Builder, Group, Join, Mark, Outcome, Stats, WithOutcome, Within, record_panic_locations,
+};

@@ -891,6 +891,7 @@ impl Clock for Broken {
         self.0
     }
 
+    // SLEEP: part of a clock; nobody sleeps here, it panics.
     fn sleep_until(&self, _: Instant) -> Task {
         Box::pin(std::future::poll_fn(|_| {
             panic!("the runtime has shut down")
@@ -956,7 +957,7 @@ impl Wake for BadWaker {
 }
 
 #[test]
-fn waker_that_panics_keeps_nobody_else_asleep() {
+fn waker_that_panics_leaves_nobody_else_waiting() {
     let group = Flights::new();
     let mut s = Script::new(&group);
     let mut bad = group.run("k", || -> std::future::Pending<_> { pending() });

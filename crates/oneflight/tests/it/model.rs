@@ -33,7 +33,11 @@ impl Random {
     }
 
     fn pick<T: Copy>(&mut self, of: &[T]) -> Option<T> {
-        if of.is_empty() { None } else { Some(of[self.below(of.len())]) }
+        if of.is_empty() {
+            None
+        } else {
+            Some(of[self.below(of.len())])
+        }
     }
 }
 
@@ -94,7 +98,10 @@ struct Run<'g> {
 impl Drop for Run<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("seed {}, {:?}, limited: {}", self.seed, self.piloting, self.limited);
+            eprintln!(
+                "seed {}, {:?}, limited: {}",
+                self.seed, self.piloting, self.limited
+            );
             eprintln!("{}", self.steps.join("\n"));
         }
     }
@@ -109,16 +116,26 @@ fn random_scripts_do_what_the_model_says() {
     for seed in first..first + scripts {
         landed += run(seed);
     }
-    assert!(landed >= scripts, "the scripts hardly do anything: {landed} landings");
+    assert!(
+        landed >= scripts,
+        "the scripts hardly do anything: {landed} landings"
+    );
     println!("{scripts} scripts from seed {first}, {landed} landings");
 }
 
 fn run(seed: u64) -> u64 {
     let mut random = Random::new(seed);
-    let piloting = [Piloting::Off, Piloting::Off, Piloting::WhenJoined, Piloting::Detached][random.below(4)];
+    let piloting = [
+        Piloting::Off,
+        Piloting::Off,
+        Piloting::WhenJoined,
+        Piloting::Detached,
+    ][random.below(4)];
     let limited = random.below(3) == 0;
     let (clock, tasks) = (HandClock::new(), HandSpawn::default());
-    let mut builder = Group::builder().clock(clock.clone()).shards(1 + random.below(2));
+    let mut builder = Group::builder()
+        .clock(clock.clone())
+        .shards(1 + random.below(2));
     if limited {
         builder = builder.max_flight(TICK * u32::try_from(LIMIT).expect("small"));
     }
@@ -156,9 +173,15 @@ fn run(seed: u64) -> u64 {
 impl Run<'_> {
     fn step(&mut self, random: &mut Random) {
         let key = KEYS[random.below(KEYS.len())];
-        let waiting: Vec<_> = (0..self.calls.len()).filter(|&at| self.script.is_waiting(Call(at))).collect();
-        let up: Vec<_> = (0..self.flights.len()).filter(|&at| self.flights[at].end.is_none()).collect();
-        let running: Vec<_> = (0..self.tasks.spawned()).filter(|&at| self.tasks.is_running(at)).collect();
+        let waiting: Vec<_> = (0..self.calls.len())
+            .filter(|&at| self.script.is_waiting(Call(at)))
+            .collect();
+        let up: Vec<_> = (0..self.flights.len())
+            .filter(|&at| self.flights[at].end.is_none())
+            .collect();
+        let running: Vec<_> = (0..self.tasks.spawned())
+            .filter(|&at| self.tasks.is_running(at))
+            .collect();
         match random.below(100) {
             0..24 => self.call(None, key),
             24..28 => {
@@ -166,12 +189,27 @@ impl Run<'_> {
                 self.call(mark, key);
             }
             28..32 => self.join(key),
-            32..54 => random.pick(&waiting).into_iter().for_each(|at| self.poll(at)),
-            54..66 => random.pick(&waiting).into_iter().for_each(|at| self.drop_call(at)),
-            66..76 => random.pick(&up).into_iter().for_each(|at| self.say(at, random.below(6))),
+            32..54 => random
+                .pick(&waiting)
+                .into_iter()
+                .for_each(|at| self.poll(at)),
+            54..66 => random
+                .pick(&waiting)
+                .into_iter()
+                .for_each(|at| self.drop_call(at)),
+            66..76 => random
+                .pick(&up)
+                .into_iter()
+                .for_each(|at| self.say(at, random.below(6))),
             76..82 => random.pick(&up).into_iter().for_each(|at| self.wake(at)),
-            82..88 => random.pick(&running).into_iter().for_each(|at| self.poll_task(at)),
-            88..90 => random.pick(&running).into_iter().for_each(|at| self.drop_task(at)),
+            82..88 => random
+                .pick(&running)
+                .into_iter()
+                .for_each(|at| self.poll_task(at)),
+            88..90 => random
+                .pick(&running)
+                .into_iter()
+                .for_each(|at| self.drop_task(at)),
             90..92 => self.mark(),
             92..94 => self.forget(key, false),
             94..96 => self.forget(key, true),
@@ -182,10 +220,13 @@ impl Run<'_> {
     }
 
     fn call(&mut self, mark: Option<(Mark, u64)>, key: &'static str) {
-        self.steps.push(format!("call {key} since {mark:?} -> {}", self.calls.len()));
+        self.steps
+            .push(format!("call {key} since {mark:?} -> {}", self.calls.len()));
         let call = self.script.call_since(mark.map(|(mark, _)| mark), key);
         let there = self.table.get(key).copied();
-        let joins = there.filter(|&at| self.flights[at].born >= mark.map_or(0, |(_, at)| at) && !self.is_late(at));
+        let joins = there.filter(|&at| {
+            self.flights[at].born >= mark.map_or(0, |(_, at)| at) && !self.is_late(at)
+        });
         if let Some(at) = joins {
             self.joined(at, call);
         } else if self.closed {
@@ -194,7 +235,11 @@ impl Run<'_> {
         } else {
             if let Some(old) = there {
                 self.table.remove(key);
-                if self.is_late(old) { self.end(old, End::Overdue) } else { self.count("forgotten") }
+                if self.is_late(old) {
+                    self.end(old, End::Overdue)
+                } else {
+                    self.count("forgotten")
+                }
             }
             self.started(key, call);
         }
@@ -204,7 +249,11 @@ impl Run<'_> {
         assert!(self.script.led(call), "it starts a flight");
         self.count("started");
         let at = self.flights.len();
-        let run = self.flights.iter().filter(|flight| flight.key == key).count();
+        let run = self
+            .flights
+            .iter()
+            .filter(|flight| flight.key == key)
+            .count();
         let pilot = (self.piloting == Piloting::Detached).then(|| self.tasks.spawned() - 1);
         self.flights.push(Flight {
             key,
@@ -226,11 +275,14 @@ impl Run<'_> {
     }
 
     fn join(&mut self, key: &'static str) {
-        self.steps.push(format!("join {key} -> {}", self.calls.len()));
+        self.steps
+            .push(format!("join {key} -> {}", self.calls.len()));
         let there = self.table.get(key).copied().filter(|&at| !self.is_late(at));
         let call = self.script.join(key);
         assert_eq!(call.is_some(), there.is_some());
-        call.zip(there).into_iter().for_each(|(call, at)| self.joined(at, call));
+        call.zip(there)
+            .into_iter()
+            .for_each(|(call, at)| self.joined(at, call));
     }
 
     fn joined(&mut self, at: usize, call: Call) {
@@ -251,7 +303,11 @@ impl Run<'_> {
         let at = self.calls[call].expect("refused calls are ready at once");
         self.drive(at);
         let ready = self.script.poll(Call(call));
-        assert_eq!(ready, self.flights[at].end.is_some(), "call {call} is ready: {ready}");
+        assert_eq!(
+            ready,
+            self.flights[at].end.is_some(),
+            "call {call} is ready: {ready}"
+        );
         if ready {
             self.compare(call, at);
         }
@@ -325,7 +381,8 @@ impl Run<'_> {
             1 => End::Panics,
             _ => End::Value(value),
         };
-        self.steps.push(format!("the work of flight {at} says {says:?}"));
+        self.steps
+            .push(format!("the work of flight {at} says {says:?}"));
         match says {
             End::Fails => self.script.fail_run(key, run, "fails"),
             End::Panics => self.script.panic_run(key, run, "panics"),
@@ -340,7 +397,8 @@ impl Run<'_> {
         self.steps.push(format!("wake flight {at}"));
         let flight = &mut self.flights[at];
         flight.woken |= flight.polled;
-        self.script.wake_work(self.flights[at].key, self.flights[at].run);
+        self.script
+            .wake_work(self.flights[at].key, self.flights[at].run);
     }
 
     fn poll_task(&mut self, task: usize) {
@@ -359,7 +417,10 @@ impl Run<'_> {
     }
 
     fn flight_of(&self, task: usize) -> usize {
-        self.flights.iter().position(|flight| flight.pilot == Some(task)).expect("a task has a flight")
+        self.flights
+            .iter()
+            .position(|flight| flight.pilot == Some(task))
+            .expect("a task has a flight")
     }
 
     fn mark(&mut self) {
@@ -369,11 +430,16 @@ impl Run<'_> {
     }
 
     fn forget(&mut self, key: &'static str, unshared: bool) {
-        self.steps.push(format!("forget {key}, unshared: {unshared}"));
+        self.steps
+            .push(format!("forget {key}, unshared: {unshared}"));
         let there = self.table.get(key).copied();
         let goes = there.is_some_and(|at| !unshared || self.flights[at].callers == 1);
         let group = self.script.group;
-        let went = if unshared { group.forget_unshared(key) } else { group.forget(key) };
+        let went = if unshared {
+            group.forget_unshared(key)
+        } else {
+            group.forget(key)
+        };
         assert_eq!(went, goes);
         if goes {
             self.table.remove(key);
@@ -384,10 +450,15 @@ impl Run<'_> {
     fn advance(&mut self, ticks: u64) {
         self.steps.push(format!("advance {ticks}"));
         self.now += ticks;
-        for flight in self.flights.iter_mut().filter(|flight| flight.end.is_none()) {
+        for flight in self
+            .flights
+            .iter_mut()
+            .filter(|flight| flight.end.is_none())
+        {
             flight.woken |= std::mem::replace(&mut flight.sleeping, false);
         }
-        self.clock.advance(TICK * u32::try_from(ticks).expect("few"));
+        self.clock
+            .advance(TICK * u32::try_from(ticks).expect("few"));
     }
 
     fn close(&mut self) {
@@ -405,7 +476,9 @@ impl Run<'_> {
     }
 
     fn is_late(&self, at: usize) -> bool {
-        self.flights[at].deadline.is_some_and(|deadline| deadline <= self.now)
+        self.flights[at]
+            .deadline
+            .is_some_and(|deadline| deadline <= self.now)
     }
 
     fn count(&mut self, what: &'static str) {
@@ -417,17 +490,40 @@ impl Run<'_> {
         assert_eq!(group.in_flight(), self.table.len());
         assert_eq!(numbers(group.stats()), self.stats);
         for (at, flight) in self.flights.iter().enumerate() {
-            let (dropped, ended) = (self.script.is_dropped(flight.key, flight.run), flight.end.is_some());
-            assert_eq!(dropped, ended, "the work of flight {at} is dropped exactly when it ends");
-            assert_eq!(self.script.polls(flight.key, flight.run), flight.polls, "polls of flight {at}");
+            let (dropped, ended) = (
+                self.script.is_dropped(flight.key, flight.run),
+                flight.end.is_some(),
+            );
+            assert_eq!(
+                dropped, ended,
+                "the work of flight {at} is dropped exactly when it ends"
+            );
+            assert_eq!(
+                self.script.polls(flight.key, flight.run),
+                flight.polls,
+                "polls of flight {at}"
+            );
             let due = |call: &usize| self.script.is_woken(Call(*call));
-            let somebody = flight.live.iter().any(due) || flight.pilot.is_some_and(|task| self.tasks.is_woken(task));
-            assert!(ended || !flight.woken || somebody, "S2: the wake of flight {at} is lost");
+            let somebody = flight.live.iter().any(due)
+                || flight.pilot.is_some_and(|task| self.tasks.is_woken(task));
+            assert!(
+                ended || !flight.woken || somebody,
+                "S2: the wake of flight {at} is lost"
+            );
             // Whoever waits for what has ended was woken for it.
-            let asleep = flight.live.iter().find(|&&call| self.script.is_waiting(Call(call)) && !due(&call));
-            assert!(!ended || asleep.is_none(), "call {asleep:?} of flight {at} sleeps on");
+            let asleep = flight
+                .live
+                .iter()
+                .find(|&&call| self.script.is_waiting(Call(call)) && !due(&call));
+            assert!(
+                !ended || asleep.is_none(),
+                "call {asleep:?} of flight {at} sleeps on"
+            );
         }
-        let known = KEYS.iter().map(|key| self.script.starts(key)).sum::<usize>();
+        let known = KEYS
+            .iter()
+            .map(|key| self.script.starts(key))
+            .sum::<usize>();
         assert_eq!(known, self.flights.len(), "one start a flight");
     }
 
@@ -441,18 +537,35 @@ impl Run<'_> {
         loop {
             if let Some(call) = (0..self.calls.len()).find(|&at| self.script.is_woken(Call(at))) {
                 self.poll(call);
-            } else if let Some(task) = (0..self.tasks.spawned()).find(|&at| self.tasks.is_woken(at)) {
+            } else if let Some(task) = (0..self.tasks.spawned()).find(|&at| self.tasks.is_woken(at))
+            {
                 self.poll_task(task);
             } else {
                 break;
             }
             self.check();
         }
-        assert!((0..self.calls.len()).all(|at| !self.script.is_waiting(Call(at))), "somebody hangs");
-        assert!(self.flights.iter().all(|flight| flight.end.is_some()), "a flight hangs");
+        assert!(
+            (0..self.calls.len()).all(|at| !self.script.is_waiting(Call(at))),
+            "somebody hangs"
+        );
+        assert!(
+            self.flights.iter().all(|flight| flight.end.is_some()),
+            "a flight hangs"
+        );
         let stats = self.script.group.stats();
-        let ends = [stats.landed, stats.failed, stats.panicked, stats.overdue, stats.abandoned, stats.cancelled];
-        assert_eq!((stats.started, self.script.group.in_flight()), (ends.iter().sum(), 0));
+        let ends = [
+            stats.landed,
+            stats.failed,
+            stats.panicked,
+            stats.overdue,
+            stats.abandoned,
+            stats.cancelled,
+        ];
+        assert_eq!(
+            (stats.started, self.script.group.in_flight()),
+            (ends.iter().sum(), 0)
+        );
     }
 }
 

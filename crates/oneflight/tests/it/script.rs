@@ -419,6 +419,7 @@ impl Clock for HandClock {
         self.0.lock().unwrap().now
     }
 
+    // SLEEP: part of a clock that a script moves by hand; nobody sleeps here.
     fn sleep_until(&self, deadline: Instant) -> Task {
         let hands = self.0.clone();
         Box::pin(std::future::poll_fn(move |context| {

@@ -47,12 +47,17 @@ fn made<T>(call: impl FnOnce() -> T) -> (isize, T) {
 }
 
 fn poll<F: Future + Unpin>(future: &mut F) -> bool {
-    Pin::new(future).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    Pin::new(future)
+        .poll(&mut Context::from_waker(Waker::noop()))
+        .is_ready()
 }
 
 #[test]
 fn a_join_is_forty_eight_bytes() {
-    assert_eq!(size_of::<Join<'static, String, [u64; 32], String, foldhash::fast::RandomState>>(), 48);
+    assert_eq!(
+        size_of::<Join<'static, String, [u64; 32], String, foldhash::fast::RandomState>>(),
+        48
+    );
 }
 
 #[test]
@@ -67,7 +72,11 @@ fn a_flight_is_one_allocation_and_a_join_none_beyond_the_slab() {
     joins.iter_mut().for_each(|join| assert!(!poll(join)));
     joins.truncate(50);
     let (again, more) = made(|| [0; 50].map(|_| group.join(&1)));
-    assert_eq!((flights, again), (1, 0), "the slots of those who left are used again");
+    assert_eq!(
+        (flights, again),
+        (1, 0),
+        "the slots of those who left are used again"
+    );
     drop((more, joins));
     let (polls, ()) = made(|| (0..100).for_each(|_| assert!(!poll(&mut leader))));
     assert_eq!(polls, 0);
@@ -77,14 +86,20 @@ fn a_flight_is_one_allocation_and_a_join_none_beyond_the_slab() {
 fn a38_keys_by_the_hundred_thousand_leave_nothing_behind_at_whatever_stage_they_end() {
     const KEYS: u64 = 100_000;
     // A thread keeps a list of what it polls; it comes into being with the first flight.
-    assert!(poll(&mut Group::<u64, u64, ()>::new().run(&1, || ready(Ok(1)))));
+    assert!(poll(
+        &mut Group::<u64, u64, ()>::new().run(&1, || ready(Ok(1)))
+    ));
     let before = LIVE.get();
     {
         let group: Group<String, u64, ()> = Group::new();
         for key in 0..KEYS {
             let name = key.to_string();
             let mut call = group.run(name.as_str(), || async move {
-                if key % 2 == 0 { Ok(key) } else { pending().await }
+                if key % 2 == 0 {
+                    Ok(key)
+                } else {
+                    pending().await
+                }
             });
             let mut other = group.join(name.as_str());
             match key % 7 {
@@ -98,9 +113,14 @@ fn a38_keys_by_the_hundred_thousand_leave_nothing_behind_at_whatever_stage_they_
             }
         }
         assert_eq!(group.in_flight(), 0);
-        let mut calls: Vec<_> = (0..KEYS).map(|key| group.run(key.to_string().as_str(), pending)).collect();
+        let mut calls: Vec<_> = (0..KEYS)
+            .map(|key| group.run(key.to_string().as_str(), pending))
+            .collect();
         assert_eq!(group.in_flight(), 100_000);
-        calls.iter_mut().step_by(2).for_each(|call| assert!(!poll(call)));
+        calls
+            .iter_mut()
+            .step_by(2)
+            .for_each(|call| assert!(!poll(call)));
         drop(calls);
         assert_eq!((group.in_flight(), group.stats().started), (0, 2 * KEYS));
     }
