@@ -233,6 +233,47 @@ fn a9_waiter_with_a_limit_gets_its_timeout_while_the_flight_lives() {
 }
 
 #[test]
+fn a9_waiters_that_are_more_hurried_than_the_work_still_get_it_done_in_one_run() {
+    // Twenty callers, 20 ms apart, of whom none waits longer than 50; the work takes 400.
+    let clock = HandClock::new();
+    let group: Flights = Group::builder().clock(clock.clone()).build();
+    let starts = Arc::new(AtomicUsize::new(0));
+    let mut waiting = Vec::new();
+    let (mut late, mut served) = (0, 0);
+    for _ in 0..20 {
+        let (count, hands) = (starts.clone(), clock.clone());
+        let work = move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            // SLEEP: by the clock that the test moves.
+            hands
+                .sleep_until(hands.now() + 390 * SECOND / 1000)
+                .map(|()| Ok(7))
+        };
+        waiting.push(Box::pin(group.run("k", work).within(50 * SECOND / 1000)));
+        waiting.retain_mut(|call| match call.now_or_never() {
+            None => true,
+            Some(Ok(_)) => {
+                served += 1;
+                false
+            }
+            Some(Err(error)) => {
+                late += u32::from(error.is_timeout());
+                false
+            }
+        });
+        clock.advance(20 * SECOND / 1000);
+    }
+    for call in waiting {
+        served += u32::from(got(call) == Some(7));
+    }
+    assert_eq!(
+        (starts.load(Ordering::Relaxed), late, served),
+        (1, 17, 3),
+        "one run, and everybody who still waits is served"
+    );
+}
+
+#[test]
 fn a10_last_waiter_leaves_and_the_work_is_dropped_exactly_then() {
     let group = Flights::new();
     let mut s = Script::new(&group);
