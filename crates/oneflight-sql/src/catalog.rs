@@ -3,7 +3,7 @@
 //! C1. Names are matched exactly on PostgreSQL, and without regard to ASCII case on SQLite and MySQL, as those do.
 
 use crate::dialect::{Dialect, split};
-use crate::driver::{Driver, DriverError, Statement};
+use crate::driver::{Driver, DriverError, Patience, Rows, Statement};
 use crate::value::{Kind, Value};
 
 /// A table that is there.
@@ -76,6 +76,17 @@ pub(crate) fn same_name(dialect: Dialect, a: &str, b: &str) -> bool {
     }
 }
 
+/// Asks for what may be asked for twice, also over a connection that breaks.
+pub(crate) async fn ask(driver: &dyn Driver, statement: Statement) -> Result<Rows, DriverError> {
+    let mut patience = Patience::default();
+    loop {
+        match driver.query(statement.clone()).await {
+            Ok(rows) => return Ok(rows),
+            Err(error) => patience.after(error).await?,
+        }
+    }
+}
+
 /// Reads a table; none if there is none of that name.
 pub(crate) async fn read(driver: &dyn Driver, table: &str) -> Result<Option<Found>, DriverError> {
     let (columns, uniques) = match driver.dialect() {
@@ -83,11 +94,11 @@ pub(crate) async fn read(driver: &dyn Driver, table: &str) -> Result<Option<Foun
         Dialect::Sqlite => sqlite(table),
         Dialect::MySql => mysql(table),
     };
-    let columns = driver.query(columns).await?;
+    let columns = ask(driver, columns).await?;
     if columns.is_empty() {
         return Ok(None);
     }
-    let uniques = driver.query(uniques).await?;
+    let uniques = ask(driver, uniques).await?;
     let oid = columns
         .iter()
         .next()

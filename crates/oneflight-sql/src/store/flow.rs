@@ -12,7 +12,7 @@
 use super::batch::{Batch, Need, View};
 use super::settle::{Settled, settle};
 use crate::dialect::{Dialect, Hit, Layout, find, hits};
-use crate::driver::{Driver, DriverError, Fault, Mode, Pipeline, Rows};
+use crate::driver::{Driver, DriverError, Fault, Mode, Patience, Pipeline, Rows};
 use crate::error::Error;
 use crate::record::{Outcome, Record};
 use crate::value::Value;
@@ -20,14 +20,11 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Records of one transaction, at most.
 const CHUNK: usize = 8_192;
 /// A set this small is written at once where that costs no more round trips than reading.
 const SMALL: usize = 64;
-/// How often a passing fault is tried again.
-const RETRIES: u32 = 8;
 /// How many rounds may bring nothing.
 const IDLE_ROUNDS: u32 = 4;
 
@@ -96,22 +93,17 @@ impl Flow {
             return Ok(Vec::new());
         }
         let asks = batch.asks_of(&set);
-        let mut attempt = 0;
+        let mut patience = Patience::default();
         let rows = loop {
             let pipeline = find(&self.layout, &asks)
                 .into_iter()
                 .fold(Pipeline::new(Mode::Plain), Pipeline::step);
             match self.driver.run(pipeline).await {
                 Ok(rows) => break rows,
-                Err(error) if error.fault().is_passing() && attempt < RETRIES => {
-                    pause(&mut attempt).await
-                }
-                Err(error) => {
-                    return Err(Error::driver(
-                        format!("could not read table `{}`", self.layout.table.name),
-                        error,
-                    ));
-                }
+                Err(error) => patience.after(error).await.map_err(|error| {
+                    let doing = format!("could not read table `{}`", self.layout.table.name);
+                    Error::driver(doing, error)
+                })?,
             }
         };
         let view = View::new(&self.layout, &batch, &set, hits(&self.layout, &rows));
@@ -147,7 +139,7 @@ impl Flow {
         mut left: Vec<usize>,
     ) -> Result<(), (DriverError, Vec<usize>)> {
         let mut needs: HashMap<usize, Need> = HashMap::new();
-        let (mut attempt, mut idle) = (0, 0);
+        let (mut patience, mut idle) = (Patience::default(), 0);
         let mut reads = !self.writes_blindly(left.len());
         loop {
             let round = match (reads, self.layout.dialect) {
@@ -159,13 +151,14 @@ impl Flow {
             left.retain(|&at| batch.lock().done[at].is_none());
             match round {
                 Ok(progress) if left.len() < before || progress > 0 || reads => {
-                    (attempt, idle, reads) = (0, 0, false)
+                    (patience, idle, reads) = (Patience::default(), 0, false)
                 }
                 Ok(_) => idle += 1,
-                Err(error) if error.fault().is_passing() && attempt < RETRIES => {
-                    pause(&mut attempt).await
+                Err(error) => {
+                    if let Err(error) = patience.after(error).await {
+                        return Err((error, left));
+                    }
                 }
-                Err(error) => return Err((error, left)),
             }
             if left.is_empty() {
                 return Ok(());
@@ -255,12 +248,4 @@ impl Flow {
 /// Our own complaint on its way through a driver.
 pub(super) fn of_record(error: Error) -> DriverError {
     DriverError::new(Fault::Data, error.to_string())
-}
-
-/// Waits before the next attempt: longer each time, and never as long as the others do.
-async fn pause(attempt: &mut u32) {
-    let most = 10u64 << (*attempt).min(6);
-    *attempt += 1;
-    let millis = rand::random_range(most / 2..=most);
-    tokio::time::sleep(Duration::from_millis(millis)).await;
 }

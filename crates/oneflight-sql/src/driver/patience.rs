@@ -1,0 +1,28 @@
+//! How long we put up with faults that pass: a lost connection, a deadlock, a lock that others hold.
+
+use super::error::DriverError;
+use std::time::Duration;
+
+/// How often a passing fault is tried again.
+const RETRIES: u32 = 8;
+
+/// Counts the attempts at one thing, which must be such that it may be done twice.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    attempts: u32,
+}
+
+impl Patience {
+    /// Waits before the next attempt: longer each time, and never as long as the others do. Gives the error back if it is not
+    /// one that passes, or if it has come too often.
+    pub(crate) async fn after(&mut self, error: DriverError) -> Result<(), DriverError> {
+        if !error.fault().is_passing() || self.attempts == RETRIES {
+            return Err(error);
+        }
+        let most = 10u64 << self.attempts.min(6);
+        self.attempts += 1;
+        let millis = rand::random_range(most / 2..=most);
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+        Ok(())
+    }
+}
