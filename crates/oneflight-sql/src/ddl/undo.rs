@@ -1,5 +1,6 @@
 //! Taking back tables that were made for nothing.
 
+use crate::dialect::Dialect;
 use crate::driver::{Driver, Mode, Pipeline, Statement};
 use crate::error::Error;
 use crate::schema::Table;
@@ -30,15 +31,13 @@ pub async fn drop_empty(driver: &dyn Driver, tables: &[Table]) -> Result<bool, E
     if names.is_empty() {
         return Ok(true);
     }
-    let quoted: Vec<String> = names
-        .iter()
-        .map(|name| driver.dialect().quote_table(name))
-        .collect();
+    let dialect = driver.dialect();
+    let quoted: Vec<String> = names.iter().map(|name| dialect.quote_table(name)).collect();
     let mut pipeline = Pipeline::new(Mode::Write {
         lock: lock_name(driver, names[0]).await?,
     });
     for table in &quoted {
-        let look = format!("SELECT CAST(EXISTS (SELECT 1 FROM {table}) AS SIGNED)");
+        let look = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 1) e");
         pipeline = pipeline.step(Statement::new(look).returns([Kind::Int]));
     }
     let count = quoted.len();
@@ -46,12 +45,7 @@ pub async fn drop_empty(driver: &dyn Driver, tables: &[Table]) -> Result<bool, E
         let is_empty =
             |rows: &crate::driver::Rows| matches!(rows.iter().next(), Some([Value::Int(0)]));
         let statements = match rows[..count].iter().all(is_empty) {
-            // References may run in circles, and then no order of dropping is right.
-            true => vec![
-                "SET SESSION foreign_key_checks = 0".to_owned(),
-                format!("DROP TABLE {}", quoted.join(", ")),
-                "SET SESSION foreign_key_checks = 1".to_owned(),
-            ],
+            true => drops(dialect, &quoted),
             false => Vec::new(),
         };
         Ok(statements.into_iter().map(Statement::new).collect())
@@ -60,4 +54,21 @@ pub async fn drop_empty(driver: &dyn Driver, tables: &[Table]) -> Result<bool, E
     let rows = rows
         .map_err(|error| Error::driver("could not take back the tables of a rehearsal", error))?;
     Ok(rows.len() > count)
+}
+
+/// References may run in circles, and then no order of dropping is right.
+fn drops(dialect: Dialect, quoted: &[String]) -> Vec<String> {
+    match dialect {
+        Dialect::Postgres => vec![format!("DROP TABLE {}", quoted.join(", "))],
+        // Tables without rows break no reference, in whatever order they go.
+        Dialect::Sqlite => quoted
+            .iter()
+            .map(|table| format!("DROP TABLE {table}"))
+            .collect(),
+        // The end of the transaction, good or bad, gives the session its own setting back.
+        Dialect::MySql => vec![
+            "SET SESSION foreign_key_checks = 0".to_owned(),
+            format!("DROP TABLE {}", quoted.join(", ")),
+        ],
+    }
 }

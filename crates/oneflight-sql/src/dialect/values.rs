@@ -8,8 +8,9 @@
 //! V1. `VALUES` come in sizes that are powers of two, so that few texts are prepared, again and again.
 //! V2. Whoever runs `insert` or `link` holds the lock of all writers, and has read under it that the rows are missing.
 
+use super::ask::hit_kinds;
 use super::list::{List, Listed, bind, list, listed, listed_external, put, with};
-use super::{Ask, Col, Create, Dialect, Layout, Links, hit_kinds};
+use super::{Ask, Col, Create, Dialect, Layout, Links};
 use crate::driver::{Bind, Statement};
 use crate::value::{Kind, Value};
 

@@ -150,7 +150,7 @@ impl Engine for MySql {
                 .map(|name| format!("GET_LOCK('{name}', {LOCK_SECONDS})"))
                 .unwrap_or_else(|| "1".to_owned());
             let begin = format!(
-                "SELECT CAST({lock} AS SIGNED); SET @oneflight_sql_mode = @@SESSION.sql_mode; \
+                "SELECT CAST({lock} AS SIGNED); SET @oneflight_sql_mode = @@SESSION.sql_mode, @oneflight_fk = @@SESSION.foreign_key_checks; \
                  SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'); \
                  SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION"
             );
@@ -184,5 +184,7 @@ fn clean_up(lock: Option<&str>) -> String {
     let release = lock
         .map(|name| format!("; DO RELEASE_LOCK('{name}')"))
         .unwrap_or_default();
-    format!("SET SESSION sql_mode = @oneflight_sql_mode{release}")
+    format!(
+        "SET SESSION sql_mode = @oneflight_sql_mode, SESSION foreign_key_checks = @oneflight_fk{release}"
+    )
 }

@@ -1,0 +1,81 @@
+//! What the callers of a store see of it.
+
+use super::flow::Flow;
+use super::open;
+use crate::driver::Driver;
+use crate::error::Error;
+use crate::record::{Outcome, Record};
+use crate::schema::Table;
+use crate::value::Value;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// One table whose rows are found by key, or created, in batches.
+///
+/// A store remembers nothing and shares no flights; [`Resolver`](crate::Resolver) does, on top of it.
+#[derive(Clone, Debug)]
+pub struct Store {
+    flow: Flow,
+}
+
+impl Store {
+    /// Opens a table: reads how the database has it, and checks that it fits its description.
+    ///
+    /// # Cancel safety
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// [`Error::is_schema`]: the table or a column is absent or of another kind, the unique index on exactly the key columns (or on
+    /// source and external id of the crosswalk) is missing or decides nothing (partial, deferrable, over a prefix), or a key
+    /// column takes texts that differ for equal. The message holds the statement that mends it.
+    /// [`Error::is_usage`]: the description contradicts itself.
+    pub async fn open(driver: Arc<dyn Driver>, table: Table) -> Result<Self, Error> {
+        let layout = Arc::new(open::open(&*driver, table).await?);
+        let expects_misses = Arc::new(AtomicBool::new(driver.is_pipelined()));
+        Ok(Self {
+            flow: Flow {
+                driver,
+                layout,
+                expects_misses,
+            },
+        })
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.flow.layout.table
+    }
+
+    /// The driver.
+    pub fn driver(&self) -> &Arc<dyn Driver> {
+        &self.flow.driver
+    }
+
+    /// The ids of those records that are there, in their order; null for a row of a table without an id column. Creates none
+    /// and changes nothing. One round trip.
+    ///
+    /// # Cancel safety
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// A record does not fit the table, or the database failed, also after several attempts.
+    pub async fn find(&self, records: &[Record]) -> Result<Vec<Option<Value>>, Error> {
+        self.flow.find(records).await
+    }
+
+    /// Finds or creates the rows of the records, links their external ids, and applies their attributes. One outcome each, in
+    /// their order; a record may come more than once.
+    ///
+    /// A record that is refused fails alone: its batch is halved until it is found. Deadlocks, busy locks and lost connections
+    /// are tried again, a bounded number of times.
+    ///
+    /// # Cancel safety
+    /// A transaction that has begun is finished; what has not begun is left out. Merging the same records again completes them.
+    ///
+    /// # Errors
+    /// Each record has its own: [`Error::is_refused`] if it is to blame, [`Error::is_usage`] if it does not fit the table,
+    /// [`Error::is_database`] if the database failed.
+    pub async fn merge(&self, records: Vec<Record>) -> Vec<Result<Outcome, Error>> {
+        self.flow.merge(records).await
+    }
+}
