@@ -131,6 +131,7 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         if is_so() {
             return;
         }
+        // SLEEP: a real database answers in its own time, and no script can drive it; the condition decides, not the clock.
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
     panic!("never came: {what}");
