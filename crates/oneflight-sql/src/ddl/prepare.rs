@@ -4,7 +4,7 @@ use super::create;
 use super::names::{fnv, lock_name};
 use crate::catalog;
 use crate::dialect::Dialect;
-use crate::driver::{Bind, Driver, DriverError, Fault, Mode, Pipeline, Rows, Statement};
+use crate::driver::{Bind, Driver, DriverError, Fault, Mode, Patience, Pipeline, Rows, Statement};
 use crate::error::Error;
 use crate::schema::Table;
 use crate::store::Place;
@@ -45,14 +45,16 @@ pub async fn prepare(driver: &Arc<dyn Driver>, tables: &[Table]) -> Result<Vec<T
         .cloned()
         .collect();
     let doing = || format!("could not prepare the tables {}", names.join(", "));
-    let present = present(&**driver, &names)
-        .await
-        .map_err(|error| Error::driver(doing(), error))?;
-    let present = match present.contains(&false) {
-        true => create_absent(driver, tables, &names)
-            .await
-            .map_err(|error| Error::driver(doing(), error))?,
-        false => present,
+    let mut patience = Patience::default();
+    let present = loop {
+        match made(driver, tables, &names).await {
+            Ok(present) => break present,
+            // Nothing of it does harm when it is done twice.
+            Err(error) => patience
+                .after(error)
+                .await
+                .map_err(|error| Error::driver(doing(), error))?,
+        }
     };
     let mut states = Vec::with_capacity(tables.len());
     let mut present = present.into_iter();
@@ -69,6 +71,19 @@ pub async fn prepare(driver: &Arc<dyn Driver>, tables: &[Table]) -> Result<Vec<T
         });
     }
     Ok(states)
+}
+
+/// Makes what is absent. Returns which of the tables were there.
+async fn made(
+    driver: &Arc<dyn Driver>,
+    tables: &[Table],
+    names: &[String],
+) -> Result<Vec<bool>, DriverError> {
+    let present = present(&**driver, names).await?;
+    match present.contains(&false) {
+        true => create_absent(driver, tables, names).await,
+        false => Ok(present),
+    }
 }
 
 /// Which of the tables are there.
@@ -153,9 +168,8 @@ async fn flavor(driver: &dyn Driver) -> Result<&'static str, DriverError> {
     if driver.dialect() != Dialect::MySql {
         return Ok("");
     }
-    let rows = driver
-        .query(Statement::new("SELECT CAST(version() AS CHAR)").returns([Kind::Text]))
-        .await?;
+    let version = Statement::new("SELECT CAST(version() AS CHAR)").returns([Kind::Text]);
+    let rows = driver.query(version).await?;
     let is_mariadb = matches!(rows.iter().next(), Some([Value::Text(version)]) if version.to_lowercase().contains("mariadb"));
     Ok(if is_mariadb {
         "utf8mb4_nopad_bin"

@@ -293,10 +293,8 @@ pub(crate) async fn lock_name(driver: &dyn Driver, table: &str) -> Result<Option
     let schema = match crate::dialect::split(table).0 {
         Some(schema) => schema.to_owned(),
         None => {
-            let rows = driver
-                .query(Statement::new("SELECT CAST(database() AS CHAR)").returns([Kind::Text]))
-                .await;
-            let rows = rows.map_err(|error| {
+            let name = Statement::new("SELECT CAST(database() AS CHAR)").returns([Kind::Text]);
+            let rows = catalog::ask(driver, name).await.map_err(|error| {
                 Error::driver("could not ask for the name of the database", error)
             })?;
             match rows.iter().next() {
