@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use oneflight_merge::plan::Plan;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,8 +15,10 @@ pub(crate) fn read(map: &Path) -> Result<Arc<Plan>, Failure> {
     let bytes = std::fs::read(map).map_err(|error| {
         let failure = Failure::say(format!("cannot read the map `{name}`: {error}"));
         match map.extension() {
-            None => failure.hint(format!("is it `{name}.toml`?")),
-            Some(_) => failure,
+            None if error.kind() == ErrorKind::NotFound => {
+                failure.hint(format!("is it `{name}.toml`?"))
+            }
+            _ => failure,
         }
     })?;
     let text = String::from_utf8(bytes).map_err(|error| {

@@ -13,11 +13,24 @@ pub(crate) use grid::Grid;
 pub(crate) use numbers::{count, seconds};
 pub(crate) use progress::{Numbers, Progress, Voice};
 
+use crate::exit::Failure;
 use std::io::Write;
 
 /// Writes to standard output. A reader that went away (`| head`) is no error: it has seen what it wanted.
-pub(crate) fn out(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+///
+/// # Errors
+/// If it cannot be written, such as to a disk that is full.
+pub(crate) fn out(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    let wrote = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+    match wrote {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::say(format!(
+            "cannot write the summary to standard output: {error}"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Writes a line to standard error, without the passwords in it.

@@ -658,3 +658,86 @@ fn an_interrupted_merge_ends_with_130_and_its_rejects_file_is_whole() {
     );
     assert_eq!(json["rejected"].as_u64(), Some(bad.lines().count() as u64));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_ends_a_merge_that_still_waits_for_its_first_byte() {
+    use std::io::BufRead as _;
+    let place = Place::new("");
+    place.write(
+        "pipe.toml",
+        &MAP.replace("clubs.csv", "-")
+            .replace("path =", "format = \"csv\"\npath ="),
+    );
+    let mut child = place
+        .command(&["merge", "pipe.toml", "--format", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It stays open, and says nothing, until the program has ended.
+    let stdin = child.stdin.take().unwrap();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    let id = child.id().to_string();
+    // Before it listens, the signal would end it in the system's way.
+    wait_until_caught(&id);
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let mut said = String::new();
+    stderr.read_line(&mut said).unwrap();
+    assert!(said.starts_with("stopping"), "{said}");
+    let ran = Ran::from(child.wait_with_output().unwrap()).expect(130);
+    drop(stdin);
+    assert_eq!(ran.json()["interrupted"], true);
+    assert!(!place.path("pipe.db").exists(), "no database was made");
+}
+
+/// Waits until a process has a handler for SIGINT of its own.
+#[cfg(target_os = "linux")]
+fn wait_until_caught(id: &str) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        // SIGINT is signal 2: bit 1.
+        if caught.is_some_and(|caught| caught & 2 != 0) {
+            return;
+        }
+        assert!(std::time::Instant::now() < deadline, "it never listens");
+        std::thread::yield_now();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_summary_that_cannot_be_written_is_an_error_and_a_reader_that_left_is_none() {
+    let place = Place::new("name,founded\nUnion,1906\n");
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let mut command = place.command(&["merge", "league.toml", "--format", "json"]);
+    let output = command.stdout(full).output().unwrap();
+    Ran::from(output)
+        .expect(2)
+        .says("cannot write the summary to standard output");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = place.command(&["merge", "league.toml"]);
+    Ran::from(command.stdout(writer).output().unwrap()).expect(0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_rejects_file_is_not_the_file_that_standard_output_goes_into() {
+    let place = Place::new("name,founded\nUnion,x\n");
+    let out = std::fs::File::create(place.path("out.txt")).unwrap();
+    let mut command = place.command(&["merge", "league.toml", "--rejects", "/dev/stdout"]);
+    Ran::from(command.stdout(out).output().unwrap())
+        .expect(2)
+        .says("is where the summary goes");
+}

@@ -119,9 +119,10 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
     text.parse().ok().or_else(|| decimal(text)?.parse().ok())
 }
 
-/// A finite float.
+/// A finite float. There is one zero: some databases store `-0` as `0`, where it would differ from itself in the next run.
 pub(crate) fn real(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|real: &f64| real.is_finite())
+    let real: f64 = text.parse().ok()?;
+    real.is_finite().then_some(real + 0.0)
 }
 
 /// The digits with the point moved to the right by `exponent`, without superfluous zeros.
@@ -152,6 +153,13 @@ fn shift(whole: &str, fraction: &str, exponent: i32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_is_one_zero_among_the_floats() {
+        for text in ["0", "-0", "-0.0", "-1e-400"] {
+            assert_eq!(real(text).map(f64::to_bits), Some(0), "{text}");
+        }
+    }
 
     #[test]
     fn a_decimal_has_one_text() {

@@ -39,6 +39,14 @@ pub(crate) fn open(plan: &Plan, data: &Path) -> Result<Feeds, Error> {
 }
 
 impl Feeds {
+    /// No file of any feed: what a run has before they are opened.
+    pub(crate) fn none(plan: &Plan) -> Self {
+        Self {
+            lookups: Arc::default(),
+            inputs: plan.feeds.iter().map(|_| Vec::new()).collect(),
+        }
+    }
+
     /// The files of a feed.
     pub(crate) fn files(&self, feed: usize) -> Vec<Arc<File>> {
         self.inputs[feed]

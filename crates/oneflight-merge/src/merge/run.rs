@@ -18,6 +18,7 @@ use crate::map::Mapper;
 use crate::plan::Plan;
 use crate::report::Report;
 use crate::rows::{Chunk, File};
+use oneflight_sql::driver::Driver;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,11 +46,13 @@ pub async fn merge(
     stop: Stop,
 ) -> Result<Report, Error> {
     let began = Instant::now();
-    let feeds = {
-        let (plan, data) = (plan.clone(), options.data.clone());
-        blocking(move || feeds::open(&plan, &data)).await??
+    let opened = tokio::select! {
+        opened = open(&plan, &options) => opened?,
+        // A pipe that nobody writes into, or a server that does not answer, must not hold up who wants to leave.
+        () = stop.stopped() => return Ok(unbegun(&plan, &options, began)),
     };
-    let target = Target::open(&plan, &options).await?;
+    let (feeds, driver) = opened;
+    let target = Target::open(driver, &plan, &options).await?;
     let writer = Arc::new(Writer::new(
         plan.clone(),
         target.sinks(&plan, &options).await?,
@@ -77,6 +80,24 @@ pub async fn merge(
     report.seconds = began.elapsed().as_secs_f64();
     report.dry_run = options.dry_run;
     Ok(report)
+}
+
+/// Opens the feeds, then the database. Nothing is made or changed yet, so that it can be given up at any point.
+async fn open(plan: &Arc<Plan>, options: &Options) -> Result<(Feeds, Arc<dyn Driver>), Error> {
+    let feeds = {
+        let (plan, data) = (plan.clone(), options.data.clone());
+        blocking(move || feeds::open(&plan, &data)).await??
+    };
+    Ok((feeds, Target::connect(options).await?))
+}
+
+/// The report of a run that was stopped before it began.
+fn unbegun(plan: &Plan, options: &Options, began: Instant) -> Report {
+    let mut report = Books::new(plan, &Feeds::none(plan), options.max_rejects).report();
+    report.interrupted = true;
+    report.seconds = began.elapsed().as_secs_f64();
+    report.dry_run = options.dry_run;
+    report
 }
 
 struct Run {

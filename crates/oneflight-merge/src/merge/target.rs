@@ -4,7 +4,7 @@ use super::options::Options;
 use super::sink::Sink;
 use crate::error::Error;
 use crate::plan::Plan;
-use oneflight_sql::driver::{self, Driver};
+use oneflight_sql::driver::{self, Driver, DriverError};
 use oneflight_sql::{Dialect, Resolver, Store, Table, ddl};
 use std::sync::Arc;
 
@@ -23,13 +23,20 @@ struct Made {
 }
 
 impl Target {
-    /// Connects, and makes or checks the tables. A dry run does it all inside one transaction that is never committed.
-    pub(crate) async fn open(plan: &Plan, options: &Options) -> Result<Self, Error> {
+    /// Connects, and changes nothing.
+    pub(crate) async fn connect(options: &Options) -> Result<Arc<dyn Driver>, Error> {
         let connect = driver::Options::default().connections(options.connections.max(1));
-        let unreachable = |error| Error::database("could not open the target", error);
-        let mut driver = driver::connect(&options.into, connect)
+        driver::connect(&options.into, connect)
             .await
-            .map_err(unreachable)?;
+            .map_err(unreachable)
+    }
+
+    /// Makes or checks the tables. A dry run does it all inside one transaction that is never committed.
+    pub(crate) async fn open(
+        mut driver: Arc<dyn Driver>,
+        plan: &Plan,
+        options: &Options,
+    ) -> Result<Self, Error> {
         let tables: Vec<Table> = plan.tables.iter().map(|table| table.sql.clone()).collect();
         let mut made = None;
         if options.dry_run {
@@ -94,6 +101,10 @@ impl Target {
     pub(crate) fn round_trips(&self) -> u64 {
         self.driver.round_trips()
     }
+}
+
+fn unreachable(error: DriverError) -> Error {
+    Error::database("could not open the target", error)
 }
 
 /// Makes the tables that are absent, and returns them.

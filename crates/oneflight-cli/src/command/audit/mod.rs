@@ -22,7 +22,7 @@ pub(crate) async fn command(args: AuditArgs) -> Result<Exit, Failure> {
     print::out(&match args.format {
         Format::Text => text(&report),
         Format::Json => json(&report, &target),
-    });
+    })?;
     Ok(exit(&report))
 }
 

@@ -21,47 +21,47 @@ pub(crate) async fn command(args: DemoArgs) -> Result<Exit, Failure> {
     folder::write(&demo.dir, &files)?;
     let truth = files.truth;
     let mut differences = Differences::default();
-    out(&demo.intro(&truth));
+    out(&demo.intro(&truth))?;
 
     out(&format!(
         "$ oneflight merge {} --into {} --rejects {}\n",
         demo.map(),
         demo.database(),
         demo.rejects()
-    ));
+    ))?;
     let done = merge::run(merge::plan(demo.merge_args(false))?).await?;
     if done.report.interrupted {
         return Ok(Exit::Interrupted);
     }
-    out(&merge::text(&done));
+    out(&merge::text(&done))?;
     differences.first(&done.report, &truth);
     differences.rejects(
         &std::fs::read_to_string(demo.dir.join(folder::REJECTS)).unwrap_or_default(),
         &truth,
     );
-    out(&comment(&truth));
+    out(&comment(&truth))?;
 
     out(&format!(
         "$ oneflight merge {} --into {}          (the same again)\n",
         demo.map(),
         demo.database()
-    ));
+    ))?;
     let again = merge::run(merge::plan(demo.merge_args(true))?).await?;
     if again.report.interrupted {
         return Ok(Exit::Interrupted);
     }
     differences.again(&again.report, &truth);
-    out(&second(&again.report));
+    out(&second(&again.report))?;
 
     out(&format!(
         "$ oneflight audit {} --into {}\n",
         demo.map(),
         demo.database()
-    ));
+    ))?;
     let report = audit::run(&demo.dir.join(folder::MAP), &demo.target).await?;
     differences.audit(&report, &truth);
-    out(&audit::text(&report));
-    out(&demo.outro());
+    out(&audit::text(&report))?;
+    out(&demo.outro())?;
     judge(&differences)
 }
 

@@ -23,8 +23,8 @@ pub(crate) async fn command(args: MergeArgs) -> Result<Exit, Failure> {
     let job = plan(args)?;
     let done = run(job).await?;
     match format {
-        Format::Json => print::out(&json(&done)),
-        Format::Text if !quiet => print::out(&text(&done)),
+        Format::Json => print::out(&json(&done))?,
+        Format::Text if !quiet => print::out(&text(&done))?,
         Format::Text => {}
     }
     Ok(exit(&done.report))

@@ -71,6 +71,7 @@ fn rejects(
     let opened = Opened::open(path).map_err(cannot)?;
     let other = std::iter::once((map.to_owned(), "the map"))
         .chain(target.file().map(|file| (file, "the database")))
+        .chain(stdout().map(|file| (file, "where the summary goes")))
         .chain(
             inputs(plan, data)
                 .into_iter()
@@ -85,6 +86,12 @@ fn rejects(
         );
     }
     opened.begin().map_err(cannot)
+}
+
+/// Standard output, if it goes into a file: two writers would overwrite each other there.
+fn stdout() -> Option<PathBuf> {
+    let path = PathBuf::from("/dev/stdout");
+    path.is_file().then_some(path)
 }
 
 /// The files that will be read. What cannot be found is left out here: the merge itself will say so, and better.
