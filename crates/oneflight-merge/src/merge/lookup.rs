@@ -1,13 +1,42 @@
-//! References that must be there already (`create = false`): looked up before anything of the chunk is written, so that a row
-//! that is rejected for one of them leaves no trace.
+//! References that must be there already: those with `create = false`, and those of which too little is said to make a row (a
+//! required column is missing). They are looked up before anything of the chunk is written, so that a row that is rejected for one
+//! of them leaves no trace.
 
 use super::build;
 use super::fates::{Failure, Fate, Fates};
 use super::write::Writer;
 use crate::batch::{Cell, Mapped, Rec};
 use crate::error::Error;
-use crate::plan::{ColumnKind, Plan};
+use crate::plan::{ColumnKind, ColumnPlan, Plan, Slot, TablePlan};
 use std::sync::Arc;
+
+/// Marks the records of which too little is said to make a row.
+pub(crate) fn demand(plan: &Plan, mapped: &mut Mapped) {
+    for (table, recs) in plan.tables.iter().zip(&mut mapped.tables) {
+        for rec in recs.iter_mut().filter(|_| demands(table)) {
+            let missing = |(column, cell): (&ColumnPlan, &Cell)| {
+                is_required(table, column) && matches!(cell, Cell::Unset | Cell::Null)
+            };
+            rec.create &= !table.columns.iter().zip(&rec.cells).any(missing);
+        }
+    }
+}
+
+/// True if a row of this table cannot be made of its key alone.
+pub(crate) fn demands(table: &TablePlan) -> bool {
+    table
+        .sql
+        .attributes
+        .iter()
+        .any(|attribute| attribute.required)
+}
+
+fn is_required(table: &TablePlan, column: &ColumnPlan) -> bool {
+    match column.slot {
+        Slot::Attribute(slot) if !column.deferred => table.sql.attributes[slot].required,
+        _ => false,
+    }
+}
 
 /// Looks them up; what they are not found for is failed, and what only failing rows want is idle.
 pub(crate) async fn look_up(
@@ -180,9 +209,15 @@ fn not_there(plan: &Plan, table: usize, rec: &Rec) -> Failure {
     Failure {
         column: None,
         value: (!shown.is_empty()).then(|| shown.join(", ")),
-        reason: format!(
-            "expected a row of `{}` that is there already (create = false)",
-            plan.sql.name
-        ),
+        reason: match demands(plan) {
+            true => format!(
+                "expected a row of `{}` that is there already: too little is said of it here to make one",
+                plan.sql.name
+            ),
+            false => format!(
+                "expected a row of `{}` that is there already (create = false)",
+                plan.sql.name
+            ),
+        },
     }
 }

@@ -9,7 +9,7 @@ use super::build::{Deferred, Ready, build};
 use super::count::{TableCount, Written, count};
 use super::fates::{Failure, Fate, Fates};
 use super::levels::levels;
-use super::lookup::look_up;
+use super::lookup::{demand, demands, look_up};
 use super::sink::Sink;
 use super::turns::Turns;
 use crate::batch::Mapped;
@@ -36,7 +36,11 @@ type Outcomes = Vec<Result<Outcome, oneflight_sql::Error>>;
 impl Writer {
     pub(crate) fn new(plan: Arc<Plan>, sinks: Vec<Sink>) -> Self {
         let turns = Turns::new(2 * plan.tables.len());
-        let looks_up = plan.feeds.iter().any(|feed| feed.records.looks_up());
+        let looks_up = plan.feeds.iter().any(|feed| feed.records.looks_up())
+            || plan
+                .tables
+                .iter()
+                .any(|table| table.referenced && demands(table));
         Self {
             levels: levels(&plan),
             plan,
@@ -57,6 +61,7 @@ impl Writer {
 
     /// Writes the chunk with this number. Every number must come, each once; see [`Turns`].
     pub(crate) async fn write(&self, chunk: u64, mut mapped: Mapped) -> Result<Written, Error> {
+        demand(&self.plan, &mut mapped);
         let mut fates = Fates::new(&mapped);
         look_up(self, chunk, &mapped, &mut fates).await?;
         let mut counts = vec![TableCount::default(); self.sinks.len()];

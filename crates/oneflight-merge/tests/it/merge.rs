@@ -409,3 +409,35 @@ async fn a_stub_is_completed_when_its_row_comes() {
         ["London"]
     );
 }
+
+const REQUIRED: &str = r#"
+[table.person]
+key = "code"
+columns = { name = { type = "text", required = true }, boss = "ref person" }
+
+[feed.people]
+path = "people.csv"
+[feed.people.into.person]
+code = "code"
+name = "name"
+boss = "boss"
+"#;
+
+#[tokio::test]
+async fn a_reference_to_a_row_that_cannot_be_made_rejects_its_row() {
+    let feed = "code,name,boss\n1,Ann,\n2,Bob,1\n3,Cid,9\n4,Dan,5\n5,Eve,1\n6,Fay,3\n";
+    let bench = Bench::new(REQUIRED, &[("people.csv", feed)]);
+    let (report, seen) = bench.run_with(bench.options()).await;
+    assert_eq!(report.rejected(), 2, "{:?}", seen.rejects);
+    assert!(
+        seen.rejects[0].contains("too little is said"),
+        "{:?}",
+        seen.rejects
+    );
+    let people = "SELECT p.name || coalesce('>' || b.name, '') FROM person p \
+                  LEFT JOIN person b ON b.id = p.boss_id ORDER BY 1";
+    assert_eq!(
+        bench.rows(people).await,
+        ["Ann", "Bob>Ann", "Dan>Eve", "Eve>Ann"]
+    );
+}
