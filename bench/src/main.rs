@@ -4,6 +4,7 @@
 //!   ./test shell cargo run --release -p bench            needs PostgreSQL; `./test` starts one
 //!
 //! The ways that take minutes are run for a part of the references and scaled to all of them; the table says so.
+#![forbid(unsafe_code)]
 
 use oneflight_sql::driver::{self, Driver, Statement};
 use oneflight_sql::{Draft, Entity, Fold, Kind, Options, Resolver, Table, Value, ddl};

@@ -75,15 +75,10 @@ pub(super) async fn table(
         };
         keys.each(database, gather).await?;
     }
-    let column = keys
-        .parts
-        .iter()
-        .filter(|part| part.fold.is_some())
-        .map(|part| part.text.name.as_str())
-        .collect::<Vec<_>>();
-    stale.report(column.join(", "), audit);
+    let column = folded_columns(&keys);
+    stale.report(column.clone(), audit);
     if folded {
-        report_groups(groups, column.join(", "), audit);
+        report_groups(groups, column, audit);
     }
     if full {
         audit.notes.push(format!(
@@ -92,6 +87,13 @@ pub(super) async fn table(
     }
     hint(texts, &keys, audit);
     Ok(())
+}
+
+/// The columns whose texts are folded, as a person would list them.
+fn folded_columns(keys: &Keys<'_>) -> String {
+    let folded = keys.parts.iter().filter(|part| part.fold.is_some());
+    let names: Vec<&str> = folded.map(|part| part.text.name.as_str()).collect();
+    names.join(", ")
 }
 
 /// True if the last text of a key may have got `~external id` at its end, to keep two entities of one source apart.

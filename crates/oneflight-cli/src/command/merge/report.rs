@@ -22,6 +22,23 @@ pub(crate) fn exit(report: &Report) -> Exit {
 /// The report for people.
 pub(crate) fn text(done: &Done) -> String {
     let report = &done.report;
+    let rate = (report.read() as f64 / report.seconds.max(0.001)).round() as u64;
+    format!(
+        "{}\n{}\n{} into {}: {} rows in {} ({} rows/s), {} round trips\n{}",
+        feeds(report).render(),
+        tables(report).render(),
+        status(report),
+        done.into,
+        count(report.read()),
+        seconds(report.seconds),
+        count(rate),
+        count(report.round_trips),
+        rejected(done),
+    )
+}
+
+/// A line for each feed, and their sum.
+fn feeds(report: &Report) -> Grid {
     let mut feeds = Grid::new(&[
         "feed",
         "read",
@@ -53,6 +70,11 @@ pub(crate) fn text(done: &Done) -> String {
         ];
         feeds.row("all", &sums);
     }
+    feeds
+}
+
+/// A line for each table.
+fn tables(report: &Report) -> Grid {
     let mut tables = Grid::new(&[
         "table",
         "created",
@@ -73,19 +95,7 @@ pub(crate) fn text(done: &Done) -> String {
             ],
         );
     }
-    let rate = (report.read() as f64 / report.seconds.max(0.001)).round() as u64;
-    format!(
-        "{}\n{}\n{} into {}: {} rows in {} ({} rows/s), {} round trips\n{}",
-        feeds.render(),
-        tables.render(),
-        status(report),
-        done.into,
-        count(report.read()),
-        seconds(report.seconds),
-        count(rate),
-        count(report.round_trips),
-        rejected(done),
-    )
+    tables
 }
 
 /// What happened, in a few words.

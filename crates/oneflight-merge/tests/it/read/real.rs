@@ -4,21 +4,7 @@ use super::{Seen, all, comma, json_at, names, source};
 use oneflight_merge::plan::{Csv, Format, Source};
 use oneflight_merge::read::{self, Limits};
 use serde_json::{Value, json};
-use std::path::PathBuf;
-
-fn data() -> Option<PathBuf> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let folder = std::env::var_os("ONEFLIGHT_DATA")
-        .map_or_else(|| PathBuf::from(root).join("../shared/data"), PathBuf::from);
-    if !folder.is_dir() {
-        eprintln!(
-            "not tested: the data folder `{}` is absent (set ONEFLIGHT_DATA)",
-            folder.display()
-        );
-        return None;
-    }
-    Some(folder)
-}
+use testkit::data;
 
 fn seen(folder: &std::path::Path, source: &Source) -> Seen {
     let inputs = read::open(source, folder).expect("the real files are fine");
