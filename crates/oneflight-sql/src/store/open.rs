@@ -246,7 +246,8 @@ impl Place<'_> {
         let collation = column.collation.as_deref().unwrap_or(&column.db_type);
         let utf8 = self.dialect != Dialect::MySql
             || column.kind != Some(Kind::Text)
-            || collation.starts_with("utf8");
+            // A charset of three bytes makes a question mark of what it lacks, and so one key of many.
+            || collation.starts_with("utf8mb4");
         if column.exact && utf8 {
             return Ok(());
         }

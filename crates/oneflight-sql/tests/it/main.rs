@@ -4,6 +4,7 @@ mod contract;
 mod drivers;
 mod gate;
 mod place;
+mod processes;
 mod races;
 mod resolver;
 

@@ -1,8 +1,11 @@
 //! Tables that are made, and tables that are there.
 
-use crate::place::{Place, attribute, column, crosswalk, known_team, refers, store_contract, team};
+use crate::place::{
+    Place, attribute, column, crosswalk, keyed, known_team, refers, store_contract, team,
+};
 use oneflight_sql::ddl::{self, TableState};
-use oneflight_sql::{Attribute, Dialect, Kind, Policy, SameSource, Store, Table};
+use oneflight_sql::driver::Statement;
+use oneflight_sql::{Attribute, Dialect, Kind, Policy, SameSource, Store, Table, Value};
 
 store_contract!(
     tables_are_made_once_and_checked_afterwards,
@@ -11,6 +14,9 @@ store_contract!(
     a_table_that_does_not_fit_is_named_with_what_was_expected,
     without_a_unique_index_nothing_is_opened_and_the_message_mends_it,
     a_collation_that_folds_is_refused,
+    empty_tables_are_taken_back_and_full_ones_stay,
+    a_failed_taking_back_leaves_the_references_checked,
+    a_charset_that_cannot_hold_every_key_is_refused,
 );
 
 fn cycle() -> Vec<Table> {
@@ -222,4 +228,45 @@ async fn a_collation_that_folds_is_refused(place: Place) {
         error.is_schema() && error.to_string().contains(expected),
         "{error}"
     );
+}
+
+async fn empty_tables_are_taken_back_and_full_ones_stay(place: Place) {
+    ddl::prepare(&place.driver, &cycle()).await.unwrap();
+    assert!(ddl::drop_empty(&*place.driver, &cycle()).await.unwrap());
+    let store = place.store(team()).await;
+    store.merge(vec![keyed("a")]).await.remove(0).unwrap();
+    assert!(!ddl::drop_empty(&*place.driver, &[team()]).await.unwrap());
+    assert_eq!(place.count("SELECT count(*) FROM team").await, 1);
+}
+
+/// The table is a view to the database: it can be read, and is no table that can be dropped.
+async fn a_failed_taking_back_leaves_the_references_checked(place: Place) {
+    place
+        .execute("CREATE VIEW team AS SELECT 1 AS id LIMIT 0")
+        .await;
+    let driver = place.backend.connect(place.database.url(), 1).await;
+    let error = ddl::drop_empty(&*driver, &[team()]).await.unwrap_err();
+    assert!(error.is_database() || error.is_schema(), "{error:?}");
+    if driver.dialect() == Dialect::MySql {
+        let sql = "SELECT CAST(@@SESSION.foreign_key_checks AS SIGNED)";
+        let asked = Statement::new(sql).returns([Kind::Int]);
+        let rows = driver.query(asked).await.unwrap();
+        assert_eq!(rows.iter().next(), Some(&[Value::Int(1)][..]));
+    }
+}
+
+/// A charset of three bytes makes a question mark of what it lacks: that is another row's key.
+async fn a_charset_that_cannot_hold_every_key_is_refused(place: Place) {
+    if place.driver.dialect() != Dialect::MySql {
+        return;
+    }
+    place
+        .execute(
+            "CREATE TABLE team (id BIGINT PRIMARY KEY AUTO_INCREMENT, name LONGTEXT, \
+             slug VARCHAR(99) CHARACTER SET utf8mb3 COLLATE utf8mb3_nopad_bin NOT NULL UNIQUE)",
+        )
+        .await;
+    let error = Store::open(place.driver.clone(), team()).await.unwrap_err();
+    assert!(error.is_schema(), "{error:?}");
+    assert!(error.to_string().contains("utf8mb4_nopad_bin"), "{error}");
 }
