@@ -13,7 +13,8 @@
 //! ```
 //!
 //! The work belongs to the flight, not to the caller that started it: whoever is polled drives it, and it is dropped when the last
-//! caller is. Therefore it owns what it uses; what is only lent to the leader does not compile:
+//! caller is. Therefore it owns what it uses; what is only lent to the leader does not compile
+//! ([`Scoped`] is for that):
 //!
 //! ```compile_fail
 //! # use oneflight::Group;
@@ -27,6 +28,7 @@
 //! | | what is made once |
 //! |---|---|
 //! | [`Group`] | the work for a key that is in flight now |
+//! | [`Scoped`] | the same, for work that borrows or is not `Send`; a leader that is dropped passes the key on |
 //! | [`batch::Loader`] | the round trip for all keys that wait right now |
 //! | [`Builder`] | limits, tasks and clocks, chosen by values |
 //! | [`Clock`], [`Spawn`] | what a runtime hands in; with the feature `tokio` there is an adapter |
@@ -49,6 +51,7 @@ pub mod batch;
 mod clock;
 mod error;
 mod flight;
+pub mod scoped;
 mod sync;
 
 #[cfg(doctest)]
@@ -62,3 +65,4 @@ pub use error::Error;
 pub use flight::{
     Builder, Group, Join, Mark, Outcome, Stats, WithOutcome, Within, record_panic_locations,
 };
+pub use scoped::Scoped;

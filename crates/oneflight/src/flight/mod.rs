@@ -11,7 +11,7 @@ mod builder;
 mod drive;
 mod group;
 mod join;
-mod nest;
+pub(crate) mod nest;
 #[expect(
     unsafe_code,
     reason = "pins the work in the flight's one allocation, and makes that allocation the work's waker"
@@ -19,7 +19,7 @@ mod nest;
 mod node;
 pub(crate) mod panics;
 mod pilot;
-mod queue;
+pub(crate) mod queue;
 mod state;
 mod stats;
 mod table;

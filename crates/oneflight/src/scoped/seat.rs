@@ -1,0 +1,234 @@
+//! A caller's seat in a flight: it waits, or it leads. What it owes the others is paid when it is dropped.
+//!
+//! C1. A seat holds a slot of its flight while it waits, and none while it leads.
+//! C2. The entry has left the table before an answer can be seen (K1), so whoever calls then starts anew.
+//! C3. A seat that leads and is dropped hands over; its owner drops the work first, so that two runs of a key never overlap.
+
+use super::state::{Left, Turn};
+use super::table::{Flight, Table};
+use crate::clock::Clock;
+use crate::error::{Error, Other};
+use crate::flight::panics::hushed;
+use crate::flight::{Stats, nest};
+use crate::sync::Arc;
+use std::fmt;
+use std::task::Waker;
+
+/// The seat.
+#[must_use = "a seat that is dropped is free"]
+pub(crate) struct Seat<'s, K, V, E> {
+    table: &'s Table<K, V, E>,
+    at: At<K, V, E>,
+    shared: u32,
+}
+
+enum At<K, V, E> {
+    Waiting {
+        flight: Arc<Flight<K, V, E>>,
+        slot: u32,
+    },
+    Leading(Arc<Flight<K, V, E>>),
+    Failed(Error<E>),
+    /// It has got its answer. `led`: by its own work.
+    Done {
+        led: bool,
+    },
+}
+
+/// What a poll of a seat comes to.
+pub(crate) enum Step<V, E> {
+    Wait,
+    /// Make the work, and drive it.
+    Lead,
+    Ready(Result<V, Error<E>>),
+}
+
+impl<'s, K, V, E> Seat<'s, K, V, E> {
+    pub(crate) fn waiting(
+        table: &'s Table<K, V, E>,
+        flight: Arc<Flight<K, V, E>>,
+        slot: u32,
+    ) -> Self {
+        Self {
+            table,
+            at: At::Waiting { flight, slot },
+            shared: 0,
+        }
+    }
+
+    /// A seat that was refused.
+    pub(crate) fn failed(table: &'s Table<K, V, E>, error: Error<E>) -> Self {
+        Self {
+            table,
+            at: At::Failed(error),
+            shared: 0,
+        }
+    }
+
+    /// The flight, while there is one.
+    pub(crate) fn flight(&self) -> Option<&Arc<Flight<K, V, E>>> {
+        match &self.at {
+            At::Waiting { flight, .. } | At::Leading(flight) => Some(flight),
+            At::Failed(_) | At::Done { .. } => None,
+        }
+    }
+
+    pub(crate) fn is_leading(&self) -> bool {
+        matches!(self.at, At::Leading(_))
+    }
+
+    /// The clock that limits are measured by.
+    pub(crate) fn clock(&self) -> Option<&'s dyn Clock> {
+        self.table.clock.as_deref()
+    }
+
+    /// True if it leads, or has landed its own work.
+    pub(crate) fn led(&self) -> bool {
+        matches!(self.at, At::Leading(_) | At::Done { led: true })
+    }
+
+    /// How many callers shared the answer that it has got.
+    pub(crate) fn shared(&self) -> u32 {
+        self.shared
+    }
+
+    /// A seat that waits is polled.
+    pub(crate) fn step(&mut self, waker: &Waker) -> Step<V, E>
+    where
+        K: fmt::Debug,
+        V: Clone,
+    {
+        let At::Waiting { flight, slot } = &self.at else {
+            return match self.finish(false) {
+                At::Failed(error) => Step::Ready(Err(error)),
+                At::Waiting { .. } | At::Leading(_) | At::Done { .. } => {
+                    panic!("a call was polled after it was ready")
+                }
+            };
+        };
+        if flight.answer.get().is_some() {
+            return Step::Ready(self.take());
+        }
+        let turn = flight.state.lock().turn(*slot, waker);
+        match turn {
+            // The work that this waits for is what polls it.
+            Turn::Wait(_) if nest::depth(flight.address()).is_some() => {
+                let error = reentrant(&flight.key);
+                self.leave();
+                Step::Ready(Err(error))
+            }
+            Turn::Wait(_) => Step::Wait,
+            Turn::Begin { again, .. } => {
+                let flight = Arc::clone(flight);
+                if again {
+                    // The run of the leader before has come to nothing; this is another.
+                    let stats = &mut self.table.shard(flight.hash).lock().stats;
+                    stats.abandoned += 1;
+                    stats.started += 1;
+                }
+                self.at = At::Leading(flight);
+                Step::Lead
+            }
+            Turn::Over => Step::Ready(self.take()),
+        }
+    }
+
+    /// The leader has its result: everybody gets it.
+    pub(crate) fn land(&mut self, result: Result<V, Error<E>>) -> Result<V, Error<E>>
+    where
+        V: Clone,
+    {
+        let At::Leading(flight) = self.finish(true) else {
+            debug_assert!(false, "C1: landed by a seat that does not lead");
+            return result;
+        };
+        self.table.end(&flight, counter(&result));
+        let mut state = flight.state.lock();
+        self.shared = state.callers();
+        if state.is_alone() {
+            // Nobody has joined since the entry left the table (C2): the answer goes with the leader.
+            let wakers = state.land();
+            drop(state);
+            drop(wakers);
+            return result;
+        }
+        let unset = flight.answer.set((result, self.shared));
+        let wakers = state.land();
+        drop(state);
+        debug_assert!(unset.is_ok(), "P1: a flight lands once");
+        drop(unset);
+        wakers.wake();
+        answer(&flight).0
+    }
+
+    /// The answer, which is there.
+    fn take(&mut self) -> Result<V, Error<E>>
+    where
+        V: Clone,
+    {
+        match self.finish(false) {
+            At::Waiting { flight, .. } | At::Leading(flight) => {
+                let (answer, shared) = answer(&flight);
+                self.shared = shared;
+                answer
+            }
+            At::Failed(error) => Err(error),
+            At::Done { .. } => Err(Error::lost("the answer of a flight was taken")),
+        }
+    }
+
+    fn finish(&mut self, led: bool) -> At<K, V, E> {
+        std::mem::replace(&mut self.at, At::Done { led })
+    }
+
+    /// Gives the seat up.
+    fn leave(&mut self) {
+        match self.finish(false) {
+            At::Waiting { flight, slot } => {
+                let (left, _old) = flight.state.lock().leave(slot);
+                self.left(&flight, left);
+            }
+            At::Leading(flight) => {
+                let left = flight.state.lock().hand_over();
+                self.left(&flight, left);
+            }
+            At::Failed(_) | At::Done { .. } => {}
+        }
+    }
+
+    fn left(&self, flight: &Arc<Flight<K, V, E>>, left: Left) {
+        match left {
+            Left::Goes(Some(next)) => hushed(|| next.wake()),
+            Left::Last => self.table.end(flight, |stats| stats.abandoned += 1),
+            Left::Goes(None) | Left::Over => {}
+        }
+    }
+}
+
+impl<K, V, E> Drop for Seat<'_, K, V, E> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// The error for a call that would wait for itself.
+pub(crate) fn reentrant<E>(key: &impl fmt::Debug) -> Error<E> {
+    Error::from_other(Other::Reentrant {
+        keys: format!("{key:?}"),
+    })
+}
+
+fn counter<V, E>(result: &Result<V, Error<E>>) -> fn(&mut Stats) {
+    match result {
+        Ok(_) => |stats| stats.landed += 1,
+        Err(error) if error.is_panic() => |stats| stats.panicked += 1,
+        Err(_) => |stats| stats.failed += 1,
+    }
+}
+
+fn answer<K, V: Clone, E>(flight: &Flight<K, V, E>) -> (Result<V, Error<E>>, u32) {
+    match flight.answer.get() {
+        Some(answer) => answer.clone(),
+        None => (Err(Error::lost("the answer of a flight is gone")), 0),
+    }
+}
