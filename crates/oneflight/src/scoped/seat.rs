@@ -119,18 +119,25 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
             }
             Turn::Wait(_) => Step::Wait,
             Turn::Begin { again, .. } => {
-                let flight = Arc::clone(flight);
                 if again {
                     // The run of the leader before has come to nothing; this is another.
                     let stats = &mut self.table.shard(flight.hash).lock().stats;
                     stats.abandoned += 1;
                     stats.started += 1;
                 }
-                self.at = At::Leading(flight);
+                self.lead();
                 Step::Lead
             }
             Turn::Over => Step::Ready(self.take()),
         }
+    }
+
+    /// From waiting to leading.
+    fn lead(&mut self) {
+        self.at = match self.finish(false) {
+            At::Waiting { flight, .. } => At::Leading(flight),
+            other => other,
+        };
     }
 
     /// The leader has its result: everybody gets it.
@@ -143,15 +150,16 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
             return result;
         };
         self.table.end(&flight, counter(&result));
+        // Nobody joins from here on (C2), and who waits holds the flight: without others the answer goes with the leader.
+        let flight = match Arc::try_unwrap(flight) {
+            Ok(alone) => {
+                self.shared = alone.state.into_inner().callers();
+                return result;
+            }
+            Err(flight) => flight,
+        };
         let mut state = flight.state.lock();
         self.shared = state.callers();
-        if state.is_alone() {
-            // Nobody has joined since the entry left the table (C2): the answer goes with the leader.
-            let wakers = state.land();
-            drop(state);
-            drop(wakers);
-            return result;
-        }
         let unset = flight.answer.set((result, self.shared));
         let wakers = state.land();
         drop(state);

@@ -135,11 +135,6 @@ impl State {
         self.elect()
     }
 
-    /// True if nobody but the leader would see the answer.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.waiters == 0
-    }
-
     /// The leader has the answer.
     pub(crate) fn land(&mut self) -> Wakers {
         debug_assert_eq!(self.phase, Phase::Led, "P1: landed by somebody else");

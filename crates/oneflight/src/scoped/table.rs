@@ -18,7 +18,7 @@ pub(crate) struct Flight<K, V, E> {
     pub(crate) key: K,
     pub(crate) hash: u64,
     pub(crate) state: Mutex<State>,
-    /// Set before the state is over, with the number of those who share it; empty if the leader took it and nobody waited.
+    /// Set before the state is over, with the number of those who share it; empty if the leader is alone and takes it.
     pub(crate) answer: OnceLock<(Result<V, Error<E>>, u32)>,
 }
 

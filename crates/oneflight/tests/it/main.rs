@@ -3,6 +3,7 @@
 mod batch;
 mod flight;
 mod model;
+mod scoped;
 mod script;
 mod sizes;
 mod threads;

@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-fn made<T>(call: impl FnOnce() -> T) -> (isize, T) {
+pub(crate) fn made<T>(call: impl FnOnce() -> T) -> (isize, T) {
     let before = MADE.get();
     let result = call();
     (MADE.get() - before, result)

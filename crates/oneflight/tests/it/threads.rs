@@ -32,7 +32,7 @@ impl Wake for Unpark {
 }
 
 /// Polls with a new waker each time, until it is ready.
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let start = Instant::now();
     loop {
@@ -54,7 +54,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Polls once, and goes away.
-fn glance(future: impl Future) {
+pub(crate) fn glance(future: impl Future) {
     let unpark = Arc::new(Unpark {
         thread: thread::current(),
         woken: AtomicBool::new(false),
@@ -63,7 +63,7 @@ fn glance(future: impl Future) {
 }
 
 /// Pending once, and woken from another thread.
-async fn away(bell: Sender<Waker>) {
+pub(crate) async fn away(bell: Sender<Waker>) {
     let mut gone = false;
     std::future::poll_fn(|context| {
         if std::mem::replace(&mut gone, true) {
@@ -77,10 +77,10 @@ async fn away(bell: Sender<Waker>) {
 }
 
 /// Counts one run of the work for a key while it lives.
-struct Running(Arc<AtomicUsize>);
+pub(crate) struct Running(Arc<AtomicUsize>);
 
 impl Running {
-    fn new(count: &Arc<AtomicUsize>) -> Self {
+    pub(crate) fn new(count: &Arc<AtomicUsize>) -> Self {
         count.fetch_add(1, Ordering::SeqCst);
         Self(count.clone())
     }
