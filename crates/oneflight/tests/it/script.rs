@@ -1,7 +1,7 @@
 //! A script: calls, works, time and tasks, all driven by hand, so that a test writes down one interleaving.
 //!
 //! ```text
-//!   call ─▶ Join, polled by `poll` or `settle` with a new waker each time
+//!   call ─▶ Join (or what another mode of flying gives), polled by `poll` or `settle` with a new waker each time
 //!   work ─▶ a future that is pending until `finish`, `fail` or `panic` says otherwise
 //! ```
 //!
@@ -40,20 +40,57 @@ impl std::error::Error for Oops {
     }
 }
 
+/// Anything that flies works for keys, so that a script can put calls to it.
+pub(crate) trait Flies: 'static {
+    /// A call that waits.
+    type Call<'g>: Future<Output = Answer> + Unpin
+    where
+        Self: 'g;
+
+    /// The value for a key, by this work if none is up.
+    fn fly<'g>(
+        &'g self,
+        key: &str,
+        work: impl FnOnce() -> Work + Send + 'static,
+    ) -> Self::Call<'g>;
+
+    /// True if the call started the flight, where that is told.
+    fn led(call: &Self::Call<'_>) -> Option<bool>;
+
+    /// Runs tasks until none is woken; a test that does so by hand leaves it out.
+    fn run_tasks(&self) {}
+}
+
+impl Flies for Flights {
+    type Call<'g> = Join<'g, String, u64, Oops, foldhash::fast::RandomState>;
+
+    fn fly<'g>(
+        &'g self,
+        key: &str,
+        work: impl FnOnce() -> Work + Send + 'static,
+    ) -> Self::Call<'g> {
+        self.run(key, work)
+    }
+
+    fn led(call: &Self::Call<'_>) -> Option<bool> {
+        Some(call.led())
+    }
+}
+
 /// A call of the script, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Call(pub(crate) usize);
 
 /// The script.
-pub(crate) struct Script<'g> {
-    pub(crate) group: &'g Flights,
-    calls: Vec<Seat<'g>>,
+pub(crate) struct Script<'g, G: Flies + ?Sized = Flights> {
+    pub(crate) group: &'g G,
+    calls: Vec<Seat<G::Call<'g>>>,
     works: Arc<Mutex<Works>>,
 }
 
-struct Seat<'g> {
-    join: Option<Join<'g, String, u64, Oops, foldhash::fast::RandomState>>,
-    led: bool,
+struct Seat<C> {
+    call: Option<C>,
+    led: Option<bool>,
     kept: bool,
     bell: Arc<Bell>,
     wakes: Arc<AtomicUsize>,
@@ -137,7 +174,8 @@ enum End {
     Panics(&'static str),
 }
 
-struct Work {
+/// The work of a script: pending until the script ends it.
+pub(crate) struct Work {
     works: Arc<Mutex<Works>>,
     key: String,
     run: usize,
@@ -185,7 +223,26 @@ impl Works {
 }
 
 impl<'g> Script<'g> {
-    pub(crate) fn new(group: &'g Flights) -> Self {
+    /// A call that joins nothing from before the mark.
+    pub(crate) fn call_since(&mut self, mark: Option<Mark>, key: &str) -> Call {
+        match mark {
+            None => self.call(key),
+            Some(mark) => {
+                let work = self.work(key);
+                self.seat(self.group.run_since(mark, key, work))
+            }
+        }
+    }
+
+    /// A call that starts nothing.
+    pub(crate) fn join(&mut self, key: &str) -> Option<Call> {
+        let join = self.group.join(key)?;
+        Some(self.seat(join))
+    }
+}
+
+impl<'g, G: Flies + ?Sized> Script<'g, G> {
+    pub(crate) fn new(group: &'g G) -> Self {
         hush();
         Self {
             group,
@@ -196,43 +253,31 @@ impl<'g> Script<'g> {
 
     /// A call, not polled yet.
     pub(crate) fn call(&mut self, key: &str) -> Call {
-        self.call_since(None, key)
+        let work = self.work(key);
+        self.seat(self.group.fly(key, work))
     }
 
-    /// A call that joins nothing from before the mark.
-    pub(crate) fn call_since(&mut self, mark: Option<Mark>, key: &str) -> Call {
-        let (works, owned) = (self.works.clone(), key.to_owned());
-        let work = move || {
-            let mut all = works.lock().unwrap();
-            let runs = all.by_key.entry(owned.clone()).or_default();
-            runs.push(Fate::default());
-            let run = runs.len() - 1;
-            drop(all);
-            Work {
-                works,
-                key: owned,
-                run,
-            }
-        };
-        let join = match mark {
-            None => self.group.run(key, work),
-            Some(mark) => self.group.run_since(mark, key, work),
-        };
-        self.seat(join)
+    /// What makes a work that the script ends.
+    pub(crate) fn work(&self, key: &str) -> impl FnOnce() -> Work + Send + use<G> {
+        let (works, key) = (self.works.clone(), key.to_owned());
+        move || {
+            let run = {
+                let mut all = works.lock().unwrap();
+                let runs = all.by_key.entry(key.clone()).or_default();
+                runs.push(Fate::default());
+                runs.len() - 1
+            };
+            Work { works, key, run }
+        }
     }
 
-    /// A call that starts nothing.
-    pub(crate) fn join(&mut self, key: &str) -> Option<Call> {
-        let join = self.group.join(key)?;
-        Some(self.seat(join))
-    }
-
-    fn seat(&mut self, join: Join<'g, String, u64, Oops, foldhash::fast::RandomState>) -> Call {
+    /// Gives a call a place in the script.
+    pub(crate) fn seat(&mut self, call: G::Call<'g>) -> Call {
         let wakes = Arc::default();
         let bell = Bell::rung(&wakes);
         self.calls.push(Seat {
-            led: join.led(),
-            join: Some(join),
+            led: G::led(&call),
+            call: Some(call),
             kept: false,
             bell,
             wakes,
@@ -244,16 +289,16 @@ impl<'g> Script<'g> {
     /// Polls a call once; true if it has its answer now.
     pub(crate) fn poll(&mut self, call: Call) -> bool {
         let seat = &mut self.calls[call.0];
-        let Some(join) = &mut seat.join else {
+        let Some(call) = &mut seat.call else {
             return true;
         };
         seat.bell = Bell::fresh(&seat.wakes);
         let waker = Waker::from(seat.bell.clone());
-        if let Poll::Ready(answer) = join.poll_unpin(&mut Context::from_waker(&waker)) {
+        if let Poll::Ready(answer) = call.poll_unpin(&mut Context::from_waker(&waker)) {
             seat.answer = Some(answer);
-            seat.join = None;
+            seat.call = None;
         }
-        seat.join.is_none()
+        seat.call.is_none()
     }
 
     /// The call stays, but is never polled again by `settle`.
@@ -262,33 +307,46 @@ impl<'g> Script<'g> {
     }
 
     pub(crate) fn drop_call(&mut self, call: Call) {
-        self.calls[call.0].join = None;
+        self.calls[call.0].call = None;
     }
 
     /// As an executor: polls whoever is woken until nobody is.
     pub(crate) fn settle(&mut self) {
+        loop {
+            self.group.run_tasks();
+            if !self.poll_woken() {
+                return;
+            }
+        }
+    }
+
+    /// True if somebody was woken.
+    fn poll_woken(&mut self) -> bool {
+        let mut any = false;
         while let Some(at) = (0..self.calls.len()).find(|&at| self.is_ready_to_run(Call(at))) {
             self.poll(Call(at));
+            any = true;
         }
+        any
     }
 
     fn is_ready_to_run(&self, call: Call) -> bool {
         let seat = &self.calls[call.0];
-        seat.join.is_some() && !seat.kept && seat.bell.has_rung()
+        seat.call.is_some() && !seat.kept && seat.bell.has_rung()
     }
 
     /// True if the call waits, and a poll of it is due.
     pub(crate) fn is_woken(&self, call: Call) -> bool {
         let seat = &self.calls[call.0];
-        seat.join.is_some() && seat.bell.has_rung()
+        seat.call.is_some() && seat.bell.has_rung()
     }
 
     pub(crate) fn is_waiting(&self, call: Call) -> bool {
-        self.calls[call.0].join.is_some()
+        self.calls[call.0].call.is_some()
     }
 
     pub(crate) fn led(&self, call: Call) -> bool {
-        self.calls[call.0].led
+        self.calls[call.0].led.expect("told by a group")
     }
 
     /// How often the call was woken, ever.
