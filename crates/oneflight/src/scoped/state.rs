@@ -195,6 +195,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_over_is_over() {
+        let mut state = State::vacant();
+        let b = state.join().unwrap();
+        assert!(begins(&mut state, 0));
+        drop(state.land());
+        assert_eq!(state.join(), None);
+        assert!(matches!(state.turn(b, Waker::noop()), Turn::Over));
+        assert!(matches!(state.leave(b).0, Left::Over));
+    }
+
+    #[test]
     fn those_who_were_not_polled_yet_are_not_woken_but_may_lead() {
         let mut state = State::vacant();
         let b = state.join().unwrap();

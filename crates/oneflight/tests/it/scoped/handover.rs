@@ -1,6 +1,13 @@
 //! A leader that leaves passes the key on, to one.
 
 use super::script::{End, Flights, Script};
+use futures_util::FutureExt;
+use oneflight::Scoped;
+use std::future::{pending, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
 #[test]
 fn one_run_answers_all_who_wait() {
@@ -239,4 +246,65 @@ fn a_wake_of_the_work_polls_its_leader_alone() {
     assert_eq!(s.woken(&calls), [calls[0]]);
     s.settle();
     assert_eq!(s.run(0, |run| run.polls), 2);
+}
+
+/// Sets a flag when it is dropped.
+struct Flag(Arc<AtomicBool>);
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// A waker that counts the wakes that come after the flag is set, and refuses those before.
+struct After {
+    flag: Arc<AtomicBool>,
+    wakes: AtomicU32,
+}
+
+impl Wake for After {
+    fn wake(self: Arc<Self>) {
+        assert!(self.flag.load(Ordering::SeqCst), "D1: woken too early");
+        self.wakes.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn the_work_of_a_leader_is_dropped_before_anybody_is_woken() {
+    for lands in [false, true] {
+        let group: Scoped<u32, u32> = Scoped::new();
+        let flag = Arc::new(AtomicBool::new(false));
+        let after = Arc::new(After {
+            flag: flag.clone(),
+            wakes: AtomicU32::new(0),
+        });
+        let mut ends = false;
+        let mut leader = Box::pin(group.run(&1, || {
+            let flag = Flag(flag);
+            poll_fn(move |_| {
+                let _flag = &flag;
+                let ended = std::mem::replace(&mut ends, lands);
+                if ended {
+                    Poll::Ready(Ok(7))
+                } else {
+                    Poll::Pending
+                }
+            })
+        }));
+        assert!((&mut leader).now_or_never().is_none());
+        let waker = Waker::from(after.clone());
+        let mut waiter = pin!(group.run(&1, pending));
+        assert!(
+            waiter
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        if lands {
+            assert!((&mut leader).now_or_never().is_some());
+        }
+        drop(leader);
+        assert_eq!(after.wakes.load(Ordering::SeqCst), 1);
+    }
 }

@@ -119,6 +119,20 @@ fn a6_limit_frees_those_who_wait_for_a_leader_that_is_never_polled() {
 }
 
 #[test]
+fn a_leader_past_its_limit_hands_over_though_its_future_is_kept() {
+    let clock = HandClock::new();
+    let group: Scoped<u32, u32> = Scoped::new().with_clock(clock.clone());
+    let mut kept = Box::pin(group.run(&1, pending).within(10 * MS));
+    assert!((&mut kept).now_or_never().is_none());
+    let waiter = group.run(&1, || ready(Ok(7)));
+    clock.advance(10 * MS);
+    let late = (&mut kept).now_or_never().expect("late");
+    assert!(late.unwrap_err().is_timeout());
+    assert_eq!(waiter.now_or_never().expect("ready").unwrap(), 7);
+    assert_eq!(group.in_flight(), 0);
+}
+
+#[test]
 fn an_answer_that_is_there_is_not_refused_for_being_late() {
     let clock = HandClock::new();
     let group: Scoped<u32, u32> = Scoped::new().with_clock(clock.clone());
