@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 /// Runs the work for a key once for all who ask while it runs, where the work may borrow and need not be `Send`.
 ///
 /// The caller that leads drives its own work, in its own frame; if it is dropped, it passes the key on to one of those who wait.
-/// See [when to use which](self).
+/// See [when to use which](crate::scoped#when-to-use-which).
 ///
 /// It remembers nothing: when the flight has landed, the next call starts a new one. It is `Send` and `Sync` if its keys, values
 /// and errors are; it is shared by reference, or in an `Arc`.
@@ -161,7 +161,7 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
     /// # Cancel safety
     /// Dropping a call that waits changes nothing for the others. Dropping the one that leads drops its work, and wakes one of
     /// the others to begin its own **from the start**; if that one is dropped before it is polled, the next, as often as it takes.
-    /// When the last one is dropped, so is the flight. See [what a leader owes](self#what-a-leader-owes).
+    /// When the last one is dropped, so is the flight. See [what a leader owes](crate::scoped#what-a-leader-owes).
     ///
     /// # Examples
     /// ```
