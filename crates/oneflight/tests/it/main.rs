@@ -1,6 +1,7 @@
 //! The tests of the core, in one binary.
 
 mod batch;
+mod contract;
 mod flight;
 mod model;
 mod scoped;
