@@ -150,3 +150,28 @@ fn the_key_is_cloned_by_the_first_caller_only() {
     let (first, ..) = now(async { join!(ask(), ask(), ask()) });
     assert_eq!((first.unwrap(), key.0.get()), (1, 1));
 }
+
+#[test]
+fn another_hasher_serves_as_well() {
+    let scoped: Scoped<String, u32, Infallible, std::hash::RandomState> = Scoped::default();
+    let (a, b) = now(async {
+        join!(
+            scoped.run("a", || ready(Ok(1))),
+            scoped.run("b", || ready(Ok(2)))
+        )
+    });
+    assert_eq!((a.unwrap(), b.unwrap()), (1, 2));
+    assert!(!scoped.forget("a"));
+}
+
+#[test]
+fn what_is_printed_names_the_key_and_who_leads() {
+    let scoped: Scoped<String, u32> = Scoped::new();
+    let mut call = Box::pin(scoped.run("k", std::future::pending));
+    assert!((&mut call).now_or_never().is_none());
+    assert_eq!(
+        format!("{call:?}"),
+        "Call { key: Some(\"k\"), leading: true, .. }"
+    );
+    assert_eq!(format!("{scoped:?}"), "Scoped { in_flight: 1, .. }");
+}
