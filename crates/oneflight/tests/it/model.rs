@@ -1,14 +1,15 @@
 //! Random scripts against a model that knows, at each step, what a group must do.
 //!
 //! ```text
-//!   xorshift(seed) ─▶ step ─┬─▶ the group, by a `Script`     after each step: answers, starts, drops, wakes due,
-//!                           └─▶ the model                    flights in the table and the numbers agree
+//!   xorshift(seed) ─▶ Plan ─▶ steps ─┬─▶ the group, by a `Script`     after each step: answers, starts, drops, wakes due,
+//!                       ▲            └─▶ the model                    flights in the table and the numbers agree
+//!                       └── a step less, while it still fails ◀────── they do not
 //! ```
 //!
 //! `ONEFLIGHT_SCRIPTS` is how many scripts run (10,000), `ONEFLIGHT_SEED` the seed of the first. A failure prints the seed and
-//! the steps.
+//! the shortest script found that fails, in words.
 
-use crate::script::{Call, Flights, HandClock, HandSpawn, Script};
+use crate::script::{Call, Flights, HandClock, HandSpawn, Script, muted};
 use oneflight::{Group, Mark, Stats};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -32,12 +33,9 @@ impl Random {
         usize::try_from((self.0 >> 16) % limit as u64).expect("below a usize")
     }
 
-    fn pick<T: Copy>(&mut self, of: &[T]) -> Option<T> {
-        if of.is_empty() {
-            None
-        } else {
-            Some(of[self.below(of.len())])
-        }
+    /// Picks one of things that are not known yet; see [`picked`].
+    fn pick(&mut self) -> usize {
+        self.below(1 << 16)
     }
 }
 
@@ -64,6 +62,7 @@ struct Flight {
     run: usize,
     born: u64,
     deadline: Option<u64>,
+    leader: usize,
     callers: usize,
     live: BTreeSet<usize>,
     pilot: Option<usize>,
@@ -75,10 +74,62 @@ struct Flight {
     end: Option<End>,
 }
 
+/// A script before it runs. Its steps pick among what is there when they run, so that it stays a script when one is left out.
+#[derive(Clone, Debug)]
+struct Plan {
+    piloting: Piloting,
+    limited: bool,
+    shards: usize,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Call(&'static str),
+    CallSince(usize, &'static str),
+    Join(&'static str),
+    Poll(usize),
+    Drop(usize),
+    Say(usize, Says),
+    Wake(usize),
+    PollTask(usize),
+    DropTask(usize),
+    Mark,
+    Forget(&'static str),
+    ForgetUnshared(&'static str),
+    Advance(u64),
+    Close,
+    CancelAll,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Says {
+    Value,
+    Fails,
+    Panics,
+}
+
+/// A mistake of the model, to see what comes of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mistake {
+    None,
+    /// It holds that a flight that is forgotten stays in the table.
+    ForgetDoesNothing,
+    /// It holds that a flight ends with its leader.
+    LeaderTakesAll,
+}
+
+/// A script that fails: what it did, in words, and what was wrong.
+#[derive(Debug)]
+struct Failure {
+    words: Vec<String>,
+    why: String,
+}
+
 /// The group, the model, and the steps so far.
 struct Run<'g> {
-    seed: u64,
-    steps: Vec<String>,
+    mistake: Mistake,
+    words: Vec<String>,
     script: Script<'g>,
     clock: HandClock,
     tasks: HandSpawn,
@@ -95,18 +146,6 @@ struct Run<'g> {
     stats: BTreeMap<&'static str, u64>,
 }
 
-impl Drop for Run<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!(
-                "seed {}, {:?}, limited: {}",
-                self.seed, self.piloting, self.limited
-            );
-            eprintln!("{}", self.steps.join("\n"));
-        }
-    }
-}
-
 #[test]
 fn random_scripts_do_what_the_model_says() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
@@ -114,7 +153,14 @@ fn random_scripts_do_what_the_model_says() {
     let first = number("ONEFLIGHT_SEED").unwrap_or(1);
     let mut landed = 0;
     for seed in first..first + scripts {
-        landed += run(seed);
+        let plan = Plan::new(seed);
+        match run(&plan, Mistake::None) {
+            Ok(landings) => landed += landings,
+            Err(_) => {
+                let (plan, failure) = shrunk(plan, Mistake::None);
+                panic!("seed {seed}, {}", told(&plan, &failure));
+            }
+        }
     }
     assert!(
         landed >= scripts,
@@ -123,36 +169,170 @@ fn random_scripts_do_what_the_model_says() {
     println!("{scripts} scripts from seed {first}, {landed} landings");
 }
 
-fn run(seed: u64) -> u64 {
-    let mut random = Random::new(seed);
-    let piloting = [
-        Piloting::Off,
-        Piloting::Off,
-        Piloting::WhenJoined,
-        Piloting::Detached,
-    ][random.below(4)];
-    let limited = random.below(3) == 0;
+#[test]
+fn a_mistake_is_found_soon_and_told_in_a_script_of_few_words() {
+    let expected = [
+        (
+            Mistake::ForgetDoesNothing,
+            &["call K -> 0", "forget K"] as &[_],
+        ),
+        (
+            Mistake::LeaderTakesAll,
+            &["call K -> 0", "call K -> 1", "drop 0"],
+        ),
+    ];
+    for (mistake, expected) in expected {
+        let plan = (1..100)
+            .map(Plan::new)
+            .find(|plan| run(plan, mistake).is_err())
+            .expect("a script of the first hundred finds it");
+        let (plan, failure) = shrunk(plan, mistake);
+        assert_eq!((plan.piloting, plan.limited), (Piloting::Off, false));
+        let words: Vec<_> = (failure.words.iter())
+            .map(|step| {
+                KEYS.iter().fold(step.clone(), |step, key| {
+                    step.replace(&format!(" {key}"), " K")
+                })
+            })
+            .collect();
+        assert_eq!(words, expected, "{}", told(&plan, &failure));
+    }
+}
+
+fn told(plan: &Plan, failure: &Failure) -> String {
+    let (piloting, limited, shards) = (plan.piloting, plan.limited, plan.shards);
+    format!(
+        "autopilot: {piloting:?}, limited: {limited}, shards: {shards}\n  {}\n{}",
+        failure.words.join("\n  "),
+        failure.why
+    )
+}
+
+/// The shortest script that still fails, as far as leaving out steps finds one.
+fn shrunk(mut plan: Plan, mistake: Mistake) -> (Plan, Failure) {
+    let mut failure = run(&plan, mistake).expect_err("it fails");
+    let mut size = plan.steps.len().max(1);
+    loop {
+        let before = plan.steps.len();
+        for less in smaller(&plan, size) {
+            if let Err(still) = run(&less, mistake) {
+                (plan, failure) = (less, still);
+                break;
+            }
+        }
+        let shorter = plan.steps.len() < before;
+        match (shorter, size) {
+            (true, _) => size = size.min(plan.steps.len().max(1)),
+            (false, 1) => break,
+            (false, _) => size /= 2,
+        }
+    }
+    for simpler in simpler(&plan) {
+        if let Err(still) = run(&simpler, mistake) {
+            return (simpler, still);
+        }
+    }
+    (plan, failure)
+}
+
+/// The plan without so many steps in a row, from each place.
+fn smaller(plan: &Plan, size: usize) -> Vec<Plan> {
+    let places = (0..plan.steps.len()).step_by(size);
+    let without = |at: usize| {
+        let end = (at + size).min(plan.steps.len());
+        let mut less = plan.clone();
+        less.steps.drain(at..end);
+        less
+    };
+    places.map(without).collect()
+}
+
+/// The plan with fewer options, the fewest first.
+fn simpler(plan: &Plan) -> Vec<Plan> {
+    let with = |piloting, limited| Plan {
+        piloting,
+        limited,
+        shards: 1,
+        steps: plan.steps.clone(),
+    };
+    vec![
+        with(Piloting::Off, false),
+        with(plan.piloting, false),
+        with(Piloting::Off, plan.limited),
+    ]
+}
+
+impl Plan {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let pilots = [
+            Piloting::Off,
+            Piloting::Off,
+            Piloting::WhenJoined,
+            Piloting::Detached,
+        ];
+        Self {
+            piloting: pilots[random.below(4)],
+            limited: random.below(3) == 0,
+            shards: 1 + random.below(2),
+            steps: (0..5 + random.below(60))
+                .map(|_| Step::any(&mut random))
+                .collect(),
+        }
+    }
+}
+
+impl Step {
+    fn any(random: &mut Random) -> Self {
+        let key = KEYS[random.below(KEYS.len())];
+        match random.below(100) {
+            0..24 => Self::Call(key),
+            24..28 => Self::CallSince(random.pick(), key),
+            28..32 => Self::Join(key),
+            32..54 => Self::Poll(random.pick()),
+            54..66 => Self::Drop(random.pick()),
+            66..76 => {
+                let says = match random.below(6) {
+                    0 => Says::Fails,
+                    1 => Says::Panics,
+                    _ => Says::Value,
+                };
+                Self::Say(random.pick(), says)
+            }
+            76..82 => Self::Wake(random.pick()),
+            82..88 => Self::PollTask(random.pick()),
+            88..90 => Self::DropTask(random.pick()),
+            90..92 => Self::Mark,
+            92..94 => Self::Forget(key),
+            94..96 => Self::ForgetUnshared(key),
+            96..99 => Self::Advance(1 + random.below(4) as u64),
+            _ if random.below(4) == 0 => Self::Close,
+            _ => Self::CancelAll,
+        }
+    }
+}
+
+/// Runs a script against the model; how many flights landed, if they agree.
+fn run(plan: &Plan, mistake: Mistake) -> Result<u64, Failure> {
     let (clock, tasks) = (HandClock::new(), HandSpawn::default());
-    let mut builder = Group::builder()
-        .clock(clock.clone())
-        .shards(1 + random.below(2));
-    if limited {
+    let mut builder = Group::builder().clock(clock.clone()).shards(plan.shards);
+    if plan.limited {
         builder = builder.max_flight(TICK * u32::try_from(LIMIT).expect("small"));
     }
-    let group: Flights = match piloting {
+    let group: Flights = match plan.piloting {
         Piloting::Off => builder,
         Piloting::WhenJoined => builder.autopilot(tasks.clone()),
         Piloting::Detached => builder.detached(tasks.clone()),
     }
     .build();
     let mut run = Run {
-        seed,
-        steps: Vec::new(),
+        mistake,
+        words: Vec::new(),
         script: Script::new(&group),
         clock,
         tasks,
-        piloting,
-        limited,
+        piloting: plan.piloting,
+        limited: plan.limited,
         now: 0,
         epoch: 0,
         closed: false,
@@ -162,66 +342,63 @@ fn run(seed: u64) -> u64 {
         calls: Vec::new(),
         stats: BTreeMap::new(),
     };
-    for _ in 0..5 + random.below(60) {
-        run.step(&mut random);
-        run.check();
+    let agreed = muted(|| {
+        for &step in &plan.steps {
+            run.step(step);
+            run.check();
+        }
+        run.bring_home();
+    });
+    let words = std::mem::take(&mut run.words);
+    match agreed {
+        Ok(()) => Ok(run.stats.get("landed").copied().unwrap_or(0)),
+        Err(why) => Err(Failure { words, why }),
     }
-    run.bring_home();
-    run.stats.get("landed").copied().unwrap_or(0)
+}
+
+/// One of those that are there, by a number that was picked before they were known.
+fn picked<T: Copy>(of: impl IntoIterator<Item = T>, pick: usize) -> Option<T> {
+    let of: Vec<_> = of.into_iter().collect();
+    of.get(pick.checked_rem(of.len())?).copied()
 }
 
 impl Run<'_> {
-    fn step(&mut self, random: &mut Random) {
-        let key = KEYS[random.below(KEYS.len())];
-        let waiting: Vec<_> = (0..self.calls.len())
-            .filter(|&at| self.script.is_waiting(Call(at)))
-            .collect();
-        let up: Vec<_> = (0..self.flights.len())
-            .filter(|&at| self.flights[at].end.is_none())
-            .collect();
-        let running: Vec<_> = (0..self.tasks.spawned())
-            .filter(|&at| self.tasks.is_running(at))
-            .collect();
-        match random.below(100) {
-            0..24 => self.call(None, key),
-            24..28 => {
-                let mark = random.pick(&self.marks);
-                self.call(mark, key);
-            }
-            28..32 => self.join(key),
-            32..54 => random
-                .pick(&waiting)
-                .into_iter()
-                .for_each(|at| self.poll(at)),
-            54..66 => random
-                .pick(&waiting)
-                .into_iter()
-                .for_each(|at| self.drop_call(at)),
-            66..76 => random
-                .pick(&up)
-                .into_iter()
-                .for_each(|at| self.say(at, random.below(6))),
-            76..82 => random.pick(&up).into_iter().for_each(|at| self.wake(at)),
-            82..88 => random
-                .pick(&running)
-                .into_iter()
-                .for_each(|at| self.poll_task(at)),
-            88..90 => random
-                .pick(&running)
-                .into_iter()
-                .for_each(|at| self.drop_task(at)),
-            90..92 => self.mark(),
-            92..94 => self.forget(key, false),
-            94..96 => self.forget(key, true),
-            96..99 => self.advance(1 + random.below(4) as u64),
-            _ if random.below(4) == 0 => self.close(),
-            _ => self.cancel_all(),
+    fn step(&mut self, step: Step) {
+        let waiting = (0..self.calls.len()).filter(|&at| self.script.is_waiting(Call(at)));
+        let up = (0..self.flights.len()).filter(|&at| self.flights[at].end.is_none());
+        let running = (0..self.tasks.spawned()).filter(|&at| self.tasks.is_running(at));
+        let at = match step {
+            Step::Poll(pick) | Step::Drop(pick) => picked(waiting, pick),
+            Step::Say(pick, _) | Step::Wake(pick) => picked(up, pick),
+            Step::PollTask(pick) | Step::DropTask(pick) => picked(running, pick),
+            _ => Some(0),
+        };
+        // There is none: the step is none.
+        let Some(at) = at else { return };
+        match step {
+            Step::Call(key) => self.call(None, key),
+            Step::CallSince(pick, key) => self.call(picked(self.marks.iter().copied(), pick), key),
+            Step::Join(key) => self.join(key),
+            Step::Poll(_) => self.poll(at),
+            Step::Drop(_) => self.drop_call(at),
+            Step::Say(_, says) => self.say(at, says),
+            Step::Wake(_) => self.wake(at),
+            Step::PollTask(_) => self.poll_task(at),
+            Step::DropTask(_) => self.drop_task(at),
+            Step::Mark => self.mark(),
+            Step::Forget(key) => self.forget(key, false),
+            Step::ForgetUnshared(key) => self.forget(key, true),
+            Step::Advance(ticks) => self.advance(ticks),
+            Step::Close => self.close(),
+            Step::CancelAll => self.cancel_all(),
         }
     }
 
     fn call(&mut self, mark: Option<(Mark, u64)>, key: &'static str) {
-        self.steps
-            .push(format!("call {key} since {mark:?} -> {}", self.calls.len()));
+        self.words.push(match mark {
+            None => format!("call {key} -> {}", self.calls.len()),
+            Some((_, at)) => format!("call {key} since mark {at} -> {}", self.calls.len()),
+        });
         let call = self.script.call_since(mark.map(|(mark, _)| mark), key);
         let there = self.table.get(key).copied();
         let joins = there.filter(|&at| {
@@ -260,6 +437,7 @@ impl Run<'_> {
             run,
             born: self.epoch,
             deadline: self.limited.then(|| self.now + LIMIT),
+            leader: call.0,
             callers: 1,
             live: [call.0].into(),
             pilot,
@@ -275,7 +453,7 @@ impl Run<'_> {
     }
 
     fn join(&mut self, key: &'static str) {
-        self.steps
+        self.words
             .push(format!("join {key} -> {}", self.calls.len()));
         let there = self.table.get(key).copied().filter(|&at| !self.is_late(at));
         let call = self.script.join(key);
@@ -299,7 +477,7 @@ impl Run<'_> {
     }
 
     fn poll(&mut self, call: usize) {
-        self.steps.push(format!("poll {call}"));
+        self.words.push(format!("poll {call}"));
         let at = self.calls[call].expect("refused calls are ready at once");
         self.drive(at);
         let ready = self.script.poll(Call(call));
@@ -358,7 +536,7 @@ impl Run<'_> {
     }
 
     fn drop_call(&mut self, call: usize) {
-        self.steps.push(format!("drop {call}"));
+        self.words.push(format!("drop {call}"));
         self.script.drop_call(Call(call));
         let at = self.calls[call].expect("it waits");
         self.flights[at].live.remove(&call);
@@ -368,20 +546,24 @@ impl Run<'_> {
     fn abandon_if_alone(&mut self, at: usize) {
         let flight = &self.flights[at];
         let kept = self.piloting == Piloting::Detached && flight.pilot.is_some();
-        if flight.end.is_none() && flight.live.is_empty() && !kept {
+        let empty = match self.mistake {
+            Mistake::LeaderTakesAll => !flight.live.contains(&flight.leader),
+            _ => flight.live.is_empty(),
+        };
+        if flight.end.is_none() && empty && !kept {
             self.end(at, End::Abandoned);
         }
     }
 
-    fn say(&mut self, at: usize, how: usize) {
+    fn say(&mut self, at: usize, says: Says) {
         let (key, run) = (self.flights[at].key, self.flights[at].run);
         let value = at as u64;
-        let says = match how {
-            0 => End::Fails,
-            1 => End::Panics,
-            _ => End::Value(value),
+        let says = match says {
+            Says::Fails => End::Fails,
+            Says::Panics => End::Panics,
+            Says::Value => End::Value(value),
         };
-        self.steps
+        self.words
             .push(format!("the work of flight {at} says {says:?}"));
         match says {
             End::Fails => self.script.fail_run(key, run, "fails"),
@@ -394,7 +576,7 @@ impl Run<'_> {
     }
 
     fn wake(&mut self, at: usize) {
-        self.steps.push(format!("wake flight {at}"));
+        self.words.push(format!("wake flight {at}"));
         let flight = &mut self.flights[at];
         flight.woken |= flight.polled;
         self.script
@@ -402,14 +584,14 @@ impl Run<'_> {
     }
 
     fn poll_task(&mut self, task: usize) {
-        self.steps.push(format!("poll task {task}"));
+        self.words.push(format!("poll task {task}"));
         let at = self.flight_of(task);
         self.drive(at);
         assert_eq!(self.tasks.poll(task), self.flights[at].end.is_some());
     }
 
     fn drop_task(&mut self, task: usize) {
-        self.steps.push(format!("drop task {task}"));
+        self.words.push(format!("drop task {task}"));
         let at = self.flight_of(task);
         self.tasks.drop_task(task);
         self.flights[at].pilot = None;
@@ -426,12 +608,14 @@ impl Run<'_> {
     fn mark(&mut self) {
         self.epoch += 1;
         self.marks.push((self.script.group.mark(), self.epoch));
-        self.steps.push(format!("mark {}", self.epoch));
+        self.words.push(format!("mark {}", self.epoch));
     }
 
     fn forget(&mut self, key: &'static str, unshared: bool) {
-        self.steps
-            .push(format!("forget {key}, unshared: {unshared}"));
+        self.words.push(format!(
+            "forget {key}{}",
+            if unshared { ", if unshared" } else { "" }
+        ));
         let there = self.table.get(key).copied();
         let goes = there.is_some_and(|at| !unshared || self.flights[at].callers == 1);
         let group = self.script.group;
@@ -441,14 +625,14 @@ impl Run<'_> {
             group.forget(key)
         };
         assert_eq!(went, goes);
-        if goes {
+        if goes && (unshared || self.mistake != Mistake::ForgetDoesNothing) {
             self.table.remove(key);
             self.count("forgotten");
         }
     }
 
     fn advance(&mut self, ticks: u64) {
-        self.steps.push(format!("advance {ticks}"));
+        self.words.push(format!("advance {ticks}"));
         self.now += ticks;
         for flight in self
             .flights
@@ -462,13 +646,13 @@ impl Run<'_> {
     }
 
     fn close(&mut self) {
-        self.steps.push("close".to_owned());
+        self.words.push("close".to_owned());
         self.closed = true;
         self.script.group.close();
     }
 
     fn cancel_all(&mut self) {
-        self.steps.push("cancel all".to_owned());
+        self.words.push("cancel all".to_owned());
         self.script.group.cancel_all();
         for at in std::mem::take(&mut self.table).into_values() {
             self.end(at, End::Cancelled);
@@ -531,7 +715,7 @@ impl Run<'_> {
     fn bring_home(&mut self) {
         for at in 0..self.flights.len() {
             if self.flights[at].end.is_none() && self.flights[at].says.is_none() {
-                self.say(at, 2);
+                self.say(at, Says::Value);
             }
         }
         loop {

@@ -15,7 +15,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -48,11 +48,8 @@ pub(crate) trait Flies: 'static {
         Self: 'g;
 
     /// The value for a key, by this work if none is up.
-    fn fly<'g>(
-        &'g self,
-        key: &str,
-        work: impl FnOnce() -> Work + Send + 'static,
-    ) -> Self::Call<'g>;
+    fn fly<'g>(&'g self, key: &str, work: impl FnOnce() -> Work + Send + 'static)
+    -> Self::Call<'g>;
 
     /// True if the call started the flight, where that is told.
     fn led(call: &Self::Call<'_>) -> Option<bool>;
@@ -135,6 +132,26 @@ impl Bell {
 thread_local! {
     /// True while this thread raises a panic that its script has asked for.
     static ASKED: Cell<bool> = const { Cell::new(false) };
+    /// True while this thread runs what may panic, and tells of it by itself.
+    static MUTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what may panic, quietly.
+///
+/// # Errors
+/// The message of the panic.
+pub(crate) fn muted(function: impl FnOnce()) -> Result<(), String> {
+    hush();
+    let before = MUTED.replace(true);
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(function));
+    MUTED.set(before);
+    result.map_err(|payload| match payload.downcast::<String>() {
+        Ok(message) => *message,
+        Err(other) => (other.downcast_ref::<&str>()).map_or_else(
+            || "a panic without a message".to_owned(),
+            |&message| message.to_owned(),
+        ),
+    })
 }
 
 /// Keeps the panics that scripts ask for out of the output.
@@ -145,7 +162,7 @@ pub(crate) fn hush() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if !ASKED.replace(false) {
+            if !ASKED.replace(false) && !MUTED.get() {
                 before(info);
             }
         }));
@@ -207,9 +224,11 @@ impl Future for Work {
 impl Drop for Work {
     fn drop(&mut self) {
         let _waker = {
-            let mut works = self.works.lock().unwrap();
+            // A script that has failed is to tell of it, and not to fail again here.
+            let works = self.works.lock();
+            let mut works = works.unwrap_or_else(PoisonError::into_inner);
             let fate = works.fate(&self.key, self.run);
-            assert!(!fate.dropped, "dropped twice");
+            assert!(!fate.dropped || std::thread::panicking(), "dropped twice");
             fate.dropped = true;
             fate.waker.take()
         };
