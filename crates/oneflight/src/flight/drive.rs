@@ -1,164 +1,144 @@
 //! Driving a flight: what a waiter does when it is polled, and how a flight ends.
 //!
-//! V1. The table's entry is gone before the answer can be seen (G1).
-//! V2. Who finds, after a poll, that the flight has ended without it drops the work: nobody else may (N1).
+//! V1. The table's entry is gone before the answer can be seen (G1), and the work is dropped before that.
+//! V2. Who has the work in hand and finds the flight over drops the work: nobody else may (N1).
 
 use super::nest;
-use super::node::poll_work;
-use super::state::{Left, Phase, Turn};
+use super::node::Shared;
+use super::state::{Left, Over, Turn, Who};
 use super::stats::Stats;
-use super::table::{Shared, Table};
+use super::table::Table;
 use crate::error::{Error, Other};
-use crate::sync::Arc;
 use std::task::{Context, Poll};
 
 /// What a poll of a waiter comes to.
-pub(crate) enum Step<V, E> {
+pub(crate) enum Step<K, V, E> {
     /// Wait.
     Pending,
-    /// The answer, and how many callers share it.
-    Landed(Result<V, Error<E>>, u32),
+    Landed(Landing<K, V, E>),
     /// The last caller has left (only an autopilot sees this).
     Abandoned,
+}
+
+/// What a caller gets of a flight that has landed.
+pub(crate) struct Landing<K, V, E> {
+    pub(crate) answer: Result<V, Error<E>>,
+    /// How many callers share it.
+    pub(crate) callers: u32,
+    /// The table's reference to the flight, to be dropped with the caller's own.
+    pub(crate) spare: Option<Shared<K, V, E>>,
 }
 
 /// Polls a waiter.
 pub(crate) fn step<K, V: Clone, E, S>(
     table: &Table<K, V, E, S>,
     flight: &Shared<K, V, E>,
-    slot: u32,
+    slot: &mut u32,
     context: &mut Context<'_>,
-) -> Step<V, E> {
-    let turn = flight.head().state.lock().begin(slot, context.waker());
-    match turn {
-        Turn::Wait(_old) => return Step::Pending,
-        Turn::Landed(callers) => return Step::Landed(answer(flight), callers),
-        Turn::Abandoned => return Step::Abandoned,
-        Turn::Drive => {}
-    }
-    let poll = {
-        let _polled = nest::enter(address(flight));
-        poll_work(flight)
-    };
-    match poll {
-        Poll::Ready(result) => finish(table, flight, result),
-        Poll::Pending => {
-            let pending = flight
-                .head()
+) -> Step<K, V, E> {
+    loop {
+        match flight.state.begin(slot, context.waker()) {
+            Turn::Wait(_old) => return Step::Pending,
+            Turn::Landed => return Step::Landed(landed(flight, None)),
+            Turn::Abandoned => return Step::Abandoned,
+            Turn::Drive => {}
+        }
+        let poll = {
+            let _polled = nest::enter(flight.address());
+            flight.poll_work()
+        };
+        let stepped = match poll {
+            Poll::Ready(result) => finish(table, flight, result).map(Step::Landed),
+            Poll::Pending => flight
                 .state
-                .lock()
-                .pending(Some((slot, context.waker())));
-            match pending {
-                Ok((call, _old)) => {
+                .pending(slot, context.waker())
+                .map(|(call, _old)| {
                     call.wake();
                     Step::Pending
-                }
-                Err(()) => ended(flight),
-            }
+                }),
+        };
+        match stepped {
+            Ok(step) => return step,
+            // It was ended from outside meanwhile (V2). What came of it, the next look at the state tells.
+            Err(Over) => flight.drop_work(),
         }
     }
 }
 
-/// Ends a flight whose work the caller has in hand (its phase is Polling).
+/// Ends a flight whose work the caller has in hand; an error if it is over already.
 pub(crate) fn finish<K, V: Clone, E, S>(
     table: &Table<K, V, E, S>,
     flight: &Shared<K, V, E>,
     result: Result<V, Error<E>>,
-) -> Step<V, E> {
+) -> Result<Landing<K, V, E>, Over> {
+    let alone = flight.state.landing()?;
+    flight.drop_work();
     let count: fn(&mut Stats) = match &result {
         Ok(_) => |stats| stats.landed += 1,
         Err(error) if error.is_panic() => |stats| stats.panicked += 1,
         Err(error) if error.is_overdue() => |stats| stats.overdue += 1,
         Err(_) => |stats| stats.failed += 1,
     };
-    if !flight.head().state.lock().landing() {
-        return ended(flight);
+    let spare = table.end(flight, count);
+    if alone {
+        return Ok(Landing {
+            answer: result,
+            callers: flight.state.callers(),
+            spare,
+        });
     }
-    flight.drop_work();
-    table.end(flight, count);
-    let mut state = flight.head().state.lock();
-    if state.waiters() == 1 && !state.is_piloted() {
-        // The only caller takes the answer with it; nobody has joined since the landing began (S3).
-        let (wakers, callers) = (state.land(), state.callers());
-        drop(state);
-        drop(wakers);
-        return Step::Landed(result, callers);
-    }
-    let unset = flight.head().answer.set(result);
-    let (wakers, callers) = (state.land(), state.callers());
-    drop(state);
-    debug_assert!(unset.is_ok(), "S3: a flight lands once");
-    drop(unset);
-    wakers.wake();
-    Step::Landed(answer(flight), callers)
+    flight.put_answer(result);
+    flight.state.land().wake();
+    Ok(landed(flight, spare))
 }
 
-/// Ends a flight from outside, whoever may be polling it: its waiters get `error`, a late result goes nowhere.
+/// Ends a flight from outside, whoever has its work in hand: its waiters get `error`, a late result goes nowhere. False if it is
+/// over already.
 pub(crate) fn end_with<K, V, E>(flight: &Shared<K, V, E>, error: Error<E>) -> bool {
-    let mut state = flight.head().state.lock();
-    let polling = state.phase() == Phase::Polling;
-    if state.is_over() {
+    let Ok(in_hand) = flight.state.settle() else {
         return false;
-    }
-    let unset = flight.head().answer.set(Err(error));
-    let wakers = state.land();
-    drop(state);
-    drop(unset);
-    if !polling {
+    };
+    if !in_hand {
         flight.drop_work();
     }
-    wakers.wake();
+    flight.put_answer(Err(error));
+    flight.state.land().wake();
     true
 }
 
-/// A waiter leaves. `counts`: it is a caller, or an autopilot that keeps the flight up.
+/// A waiter leaves, with its reference to the flight.
 pub(crate) fn leave<K, V, E, S>(
     table: &Table<K, V, E, S>,
-    flight: &Shared<K, V, E>,
+    flight: Shared<K, V, E>,
     slot: u32,
-    counts: bool,
+    who: Who,
 ) {
-    let (left, _old) = flight.head().state.lock().leave(slot, counts);
+    let (left, _old) = flight.state.leave(slot, who);
     match left {
-        Left::Over => {}
-        Left::Goes(next) => {
-            if let Some(next) = next {
-                next.wake();
-            }
-        }
-        Left::Last { polling, wakers } => {
-            table.end(flight, |stats| stats.abandoned += 1);
-            if !polling {
+        Left::Over | Left::Goes(None) => {}
+        Left::Goes(Some(next)) => super::queue::wake_all(std::iter::once(next)),
+        Left::Last { in_hand, wakers } => {
+            if !in_hand {
                 flight.drop_work();
             }
+            let spare = table.end(&flight, |stats| stats.abandoned += 1);
             wakers.wake();
+            Shared::drop_both(flight, spare);
         }
     }
 }
 
-/// The identity of a flight.
-pub(crate) fn address<K, V, E>(flight: &Shared<K, V, E>) -> *const () {
-    Arc::as_ptr(flight).cast()
-}
-
-/// What is left for the one who polled while the flight was ended from outside (V2).
-fn ended<K, V: Clone, E>(flight: &Shared<K, V, E>) -> Step<V, E> {
-    flight.drop_work();
-    let (phase, callers) = {
-        let state = flight.head().state.lock();
-        (state.phase(), state.callers())
-    };
-    match phase {
-        Phase::Landed => Step::Landed(answer(flight), callers),
-        Phase::Abandoned | Phase::Idle | Phase::Polling | Phase::Landing => Step::Abandoned,
-    }
-}
-
-fn answer<K, V: Clone, E>(flight: &Shared<K, V, E>) -> Result<V, Error<E>> {
-    match flight.head().answer.get() {
-        Some(answer) => answer.clone(),
-        None => Err(Error::from_other(Other::Lost {
-            why: "the answer of a flight is gone",
-        })),
+fn landed<K, V: Clone, E>(
+    flight: &Shared<K, V, E>,
+    spare: Option<Shared<K, V, E>>,
+) -> Landing<K, V, E> {
+    Landing {
+        answer: flight.answer().unwrap_or_else(|| {
+            Err(Error::from_other(Other::Lost {
+                why: "the answer of a flight is gone",
+            }))
+        }),
+        callers: flight.state.callers(),
+        spare,
     }
 }

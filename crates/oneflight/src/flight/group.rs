@@ -1,13 +1,14 @@
 //! A group: calls for a key that come while a flight for it is up join that flight.
 
-use super::drive::{address, end_with, finish};
+use super::drive::{end_with, finish};
 use super::join::{At, Join};
 use super::nest;
-use super::node::{Flight, Head, Node};
+use super::node::{Birth, Fresh, Shared};
 use super::panics::guarded;
 use super::pilot::Pilot;
+use super::state::Over;
 use super::stats::Stats;
-use super::table::{Shard, Shared, Table};
+use super::table::{Shard, Table};
 use crate::clock::{Clock, Spawn};
 use crate::error::{Error, Other};
 use crate::sync::Arc;
@@ -258,20 +259,16 @@ where
             let mut shard = self.table.shard(hash).lock();
             let flight = shard
                 .flights
-                .find(hash, |flight| flight.head().key.borrow() == key)?
+                .find(hash, |flight| flight.key.borrow() == key)?
                 .clone();
             // A flight that polls us has no answer for us, one that is overdue has none for anybody.
-            let useless = nest::depth(address(&flight)).is_some() || overdue(now, &flight);
-            let slot = if useless {
-                None
-            } else {
-                flight.head().state.lock().join()
-            };
-            shard.stats.joined += u64::from(slot.is_some());
-            (flight, slot)
+            let useless = nest::depth(flight.address()).is_some() || overdue(now, &flight);
+            let joined = !useless && flight.state.join();
+            shard.stats.joined += u64::from(joined);
+            (flight, joined)
         };
-        let (flight, slot) = joined;
-        slot.map(|slot| self.joined(flight, slot))
+        let (flight, joined) = joined;
+        joined.then(|| self.joined(flight))
     }
 
     /// Lets the next call for `key` start a flight of its own. The one that is up still answers those who wait for it. True if
@@ -313,7 +310,7 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.forget_if(key, |flight| flight.head().state.lock().callers() == 1)
+        self.forget_if(key, |flight| flight.state.callers() == 1)
     }
 
     /// Ends all flights: all who wait get an error ([`Error::is_closed`]), the work is dropped. With [`close`](Self::close) before
@@ -351,7 +348,7 @@ where
             let mut shard = self.table.shard(hash).lock();
             let found = shard
                 .flights
-                .find_entry(hash, |flight| flight.head().key.borrow() == key)
+                .find_entry(hash, |flight| flight.key.borrow() == key)
                 .ok();
             let taken = found
                 .filter(|entry| which(entry.get()))
@@ -377,28 +374,22 @@ where
             closed,
             stats,
         } = &mut *locked;
-        let entry = flights.entry(
-            hash,
-            |flight| ask.is(&flight.head().key),
-            |flight| flight.head().hash,
-        );
+        let entry = flights.entry(hash, |flight| ask.is(&flight.key), |flight| flight.hash);
         let mut late = false;
         if let Entry::Occupied(there) = &entry {
             let flight = there.get();
-            let head = flight.head();
             late = overdue(now, flight);
-            if head.born >= mark.0 && !late {
-                if let Some(depth) = nest::depth(address(flight)) {
+            if flight.born >= mark.0 && !late {
+                if let Some(depth) = nest::depth(flight.address()) {
                     let flight = flight.clone();
                     drop(locked);
-                    return self.failed(reentrant(&flight.head().key, depth));
+                    return self.failed(reentrant(&flight.key, depth));
                 }
-                let slot = head.state.lock().join();
-                if let Some(slot) = slot {
+                if flight.state.join() {
                     stats.joined += 1;
                     let flight = flight.clone();
                     drop(locked);
-                    return self.joined(flight, slot);
+                    return self.joined(flight);
                 }
             }
         }
@@ -409,79 +400,80 @@ where
         let deadline = now
             .zip(self.options.max_flight)
             .and_then(|(now, limit)| now.checked_add(limit));
-        let node = Node::new(Head::new(ask.own(), hash, self.table.epoch(), deadline));
+        let (fresh, shared) = Fresh::new(Birth {
+            key: ask.own(),
+            hash,
+            born: self.table.epoch(),
+            deadline,
+        });
         let replaced = match entry {
             Entry::Vacant(place) => {
-                place.insert(node.clone());
+                place.insert(shared);
                 None
             }
-            Entry::Occupied(mut there) => Some(std::mem::replace(there.get_mut(), node.clone())),
+            Entry::Occupied(mut there) => Some(std::mem::replace(there.get_mut(), shared)),
         };
         stats.started += 1;
         drop(locked);
         if let Some(old) = replaced {
             self.displaced(&old, late);
         }
-        self.lead(node, work)
+        self.lead(fresh, deadline, work)
     }
 
     /// Makes the work of a flight that is in the table, and lets it fly.
-    fn lead<W, F>(&self, node: Arc<Node<K, V, E, F>>, work: W) -> Join<'_, K, V, E, S>
+    fn lead<W, F>(
+        &self,
+        fresh: Fresh<K, V, E, F>,
+        deadline: Option<Instant>,
+        work: W,
+    ) -> Join<'_, K, V, E, S>
     where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, E>> + Send + 'static,
     {
+        let limit = || {
+            let clock = self.options.clock.as_deref();
+            clock.zip(deadline).map(|(clock, at)| clock.sleep_until(at))
+        };
         let made = {
-            let _polled = nest::enter(Arc::as_ptr(&node).cast());
-            let limit = || {
-                self.options
-                    .limit()
-                    .zip(node.head().deadline)
-                    .map(|((clock, _), at)| clock.sleep_until(at))
-            };
+            let _polled = nest::enter(fresh.address());
             guarded(|| (work(), limit()))
         };
-        let (future, limit) = match made {
-            Ok(made) => made,
+        let flight = match made {
+            Ok((future, limit)) => fresh.put(future, limit),
             Err(panic) => {
-                let flight: Shared<K, V, E> = node;
-                finish(&self.table, &flight, Err(Error::clone(&panic)));
-                return Join::new(self, At::Failed(panic), 0, true);
+                let flight = fresh.without_work();
+                // An error means that it was ended from outside: then those who joined have heard of that.
+                let _ = finish(&self.table, &flight, Err(Error::clone(&panic)));
+                return Join::new(self, At::Failed(panic), true);
             }
         };
-        node.put(future, limit);
-        let flight: Shared<K, V, E> = node;
-        let pending = flight.head().state.lock().pending(None);
-        match pending {
-            Ok((call, _)) => call.wake(),
+        match flight.state.publish() {
+            Ok(call) => call.wake(),
             // It was ended from outside while it was made.
-            Err(()) => flight.drop_work(),
+            Err(Over) => flight.drop_work(),
         }
-        let join = Join::new(self, At::Flying(flight.clone()), 0, true);
         if let Autopilot::Detached(spawn) = &self.options.pilot {
-            self.board(flight, spawn.as_ref(), true);
+            self.board(flight.clone(), spawn.as_ref(), true);
         }
-        join
+        Join::new(self, At::Flying(flight), true)
     }
 
-    fn joined(&self, flight: Shared<K, V, E>, slot: u32) -> Join<'_, K, V, E, S> {
-        match &self.options.pilot {
-            Autopilot::WhenJoined(spawn) => {
-                let join = Join::new(self, At::Flying(flight.clone()), slot, false);
-                self.board(flight, spawn.as_ref(), false);
-                join
-            }
-            _ => Join::new(self, At::Flying(flight), slot, false),
+    fn joined(&self, flight: Shared<K, V, E>) -> Join<'_, K, V, E, S> {
+        if let Autopilot::WhenJoined(spawn) = &self.options.pilot {
+            self.board(flight.clone(), spawn.as_ref(), false);
         }
+        Join::new(self, At::Flying(flight), false)
     }
 
     fn failed(&self, error: Error<E>) -> Join<'_, K, V, E, S> {
-        Join::new(self, At::Failed(error), 0, false)
+        Join::new(self, At::Failed(error), false)
     }
 
     /// Puts an autopilot on board, unless there is one.
     fn board(&self, flight: Shared<K, V, E>, spawn: &dyn Spawn, counts: bool) {
-        let slot = flight.head().state.lock().board(counts);
+        let slot = flight.state.board(counts);
         if let Some(slot) = slot {
             let table = self.table.clone();
             spawn.spawn(Box::pin(Pilot {
@@ -500,12 +492,12 @@ where
                 return;
             }
             |stats| stats.overdue += 1
-        } else if old.head().state.lock().is_over() {
+        } else if old.state.is_over() {
             return;
         } else {
             |stats| stats.forgotten += 1
         };
-        count(&mut self.table.shard(old.head().hash).lock().stats);
+        count(&mut self.table.shard(old.hash).lock().stats);
     }
 }
 
@@ -579,7 +571,7 @@ impl<K: Hash + Eq> Ask<K> for Given<K> {
 }
 
 fn overdue<K, V, E>(now: Option<Instant>, flight: &Shared<K, V, E>) -> bool {
-    now.zip(flight.head().deadline)
+    now.zip(flight.deadline)
         .is_some_and(|(now, deadline)| deadline <= now)
 }
 

@@ -1,10 +1,12 @@
 //! A caller's part in a flight, as a future.
 //!
-//! J1. A join holds one slot of its flight from the call until it is ready or dropped.
+//! J1. A join counts as a waiter of its flight from the call until it is ready or dropped; it has a slot once it has waited.
 
 use super::drive::{self, Step};
 use super::group::Group;
-use super::table::Shared;
+use super::node::Shared;
+use super::queue::NOBODY;
+use super::state::Who;
 use crate::clock::Task;
 use crate::error::{Error, Other};
 use std::fmt;
@@ -50,11 +52,11 @@ pub struct Outcome<V> {
 }
 
 impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
-    pub(crate) fn new(group: &'g Group<K, V, E, S>, at: At<K, V, E>, slot: u32, led: bool) -> Self {
+    pub(crate) fn new(group: &'g Group<K, V, E, S>, at: At<K, V, E>, led: bool) -> Self {
         Self {
             group,
             at,
-            slot,
+            slot: NOBODY,
             shared: 0,
             led,
         }
@@ -121,33 +123,35 @@ impl<K, V: Clone, E, S> Future for Join<'_, K, V, E, S> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let step = match &this.at {
-            At::Flying(flight) => drive::step(&this.group.table, flight, this.slot, context),
+            At::Flying(flight) => drive::step(&this.group.table, flight, &mut this.slot, context),
             At::Failed(_) => match std::mem::replace(&mut this.at, At::Done) {
                 At::Failed(error) => return Poll::Ready(Err(error)),
                 At::Flying(_) | At::Done => return Poll::Pending,
             },
             At::Done => panic!("a call was polled after it was ready"),
         };
-        match step {
-            Step::Pending => Poll::Pending,
-            Step::Landed(answer, shared) => {
-                this.at = At::Done;
-                this.shared = shared;
-                Poll::Ready(answer)
+        let (answer, spare) = match step {
+            Step::Pending => return Poll::Pending,
+            Step::Landed(landing) => {
+                this.shared = landing.callers;
+                (landing.answer, landing.spare)
             }
             Step::Abandoned => {
                 debug_assert!(false, "S3: a flight was abandoned while a caller waited");
-                this.at = At::Done;
-                Poll::Ready(Err(Error::lost("the flight was abandoned")))
+                (Err(Error::lost("the flight was abandoned")), None)
             }
+        };
+        if let At::Flying(flight) = std::mem::replace(&mut this.at, At::Done) {
+            Shared::drop_both(flight, spare);
         }
+        Poll::Ready(answer)
     }
 }
 
 impl<K, V, E, S> Drop for Join<'_, K, V, E, S> {
     fn drop(&mut self) {
         if let At::Flying(flight) = std::mem::replace(&mut self.at, At::Done) {
-            drive::leave(&self.group.table, &flight, self.slot, true);
+            drive::leave(&self.group.table, flight, self.slot, Who::Caller);
         }
     }
 }
@@ -155,7 +159,7 @@ impl<K, V, E, S> Drop for Join<'_, K, V, E, S> {
 impl<K: fmt::Debug, V, E, S> fmt::Debug for Join<'_, K, V, E, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = match &self.at {
-            At::Flying(flight) => Some(&flight.head().key),
+            At::Flying(flight) => Some(&flight.key),
             At::Failed(_) | At::Done => None,
         };
         f.debug_struct("Join")

@@ -1,6 +1,6 @@
 //! Flights: one run of the work for one key, shared by all who ask while it runs.
 //!
-//!   Group ── table (shards) ──▶ node: head (key, state, answer) + the work      unsafe code: node, and nowhere else
+//!   Group ── table (shards) ──▶ node: key, state, answer and the work           unsafe code: node, and nowhere else
 //!     │                           ▲
 //!     └── run ──▶ Join ── drive ──┘        state: the transitions · queue: the waiters · pilot: a task that waits too
 //!

@@ -3,6 +3,7 @@
 //!
 //! O1. A flight stands here exactly while its work is being made or polled on this thread.
 
+use crate::sync::thread_local;
 use std::cell::RefCell;
 
 thread_local! {

@@ -1,74 +1,58 @@
 //! A flight as it lies in memory: one allocation with key, state, answer and the work itself. The room with the unsafe code.
 //!
-//!   Arc<Node<K, V, E, F>>  seen as  Arc<dyn Flight<K, V, E>>      and, by the work, as the waker that it is polled with
+//! ```text
+//!   Node { Head { refs, key, state, answer }, work }
+//!     ▲        ▲
+//!     │        └── Shared: a counted reference that knows nothing of the work's type
+//!     └─────────── the same pointer is the data of the waker that the work is polled with; such a waker holds a reference, too
+//! ```
 //!
-//! N1. The work is touched only by the one who put the phase to Polling, or who found it over and not Polling: the state's S1
-//!     makes that one at a time.
+//! N1. The work is touched only by the one who put the phase to Polling (or began with Making), or who found it over and nobody
+//!     having it in hand: the state's S1 makes that one at a time.
 //! N2. The work is pinned: it never leaves the node, and is dropped where it lies.
+//! N3. The answer is written once, by the one who put the phase to Landing, before it is Landed; it is read after.
+//! N4. `refs` counts every `Shared` and every waker that owns its reference; the node is freed by the last one.
+//!
+//! Why not `Arc<dyn Flight>`: an `Arc` is counted up for the table's reference and down twice; a flight that nobody joined is
+//! made with two references and freed with both, without an atomic step. It is one word, too, in the table and in every caller.
 
 use super::panics::{guarded, hushed};
-use super::state::{Phase, State};
+use super::state::State;
 use crate::clock::Task;
 use crate::error::{Error, Other};
-use crate::sync::{Arc, Mutex, OnceLock};
-use std::cell::UnsafeCell;
+use crate::sync::{AtomicUsize, Ordering, UnsafeCell};
 use std::future::Future;
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::time::Instant;
 
-/// A flight, whatever its work is.
-pub(crate) trait Flight<K, V, E>: Send + Sync {
-    fn head(&self) -> &Head<K, V, E>;
-
-    /// Polls the work once, with a waker made of `this`; see [`poll_work`]. Does not unwind.
-    ///
-    /// # Safety
-    /// `this` is what `Arc::as_ptr` gives for the flight, and the caller has put the phase to Polling (N1).
-    unsafe fn poll_as(&self, this: *const ()) -> Poll<Result<V, Error<E>>>;
-
-    /// Drops the work. Only for the one who has put the phase to Polling, or ended the flight while nobody was polling (N1).
-    fn drop_work(&self);
-}
-
-/// Polls the work of a flight once. Only for the one who has put its phase to Polling (N1).
-pub(crate) fn poll_work<K, V, E>(flight: &Arc<dyn Flight<K, V, E>>) -> Poll<Result<V, Error<E>>> {
-    // The waker counts references, so it must come from the `Arc` itself: a pointer made from `&self` may not reach the counts.
-    let this = Arc::as_ptr(flight).cast();
-    // SAFETY: `this` is of this very flight; the caller has put the phase to Polling.
-    unsafe { flight.poll_as(this) }
+/// A counted reference to a flight, whatever its work is.
+pub(crate) struct Shared<K, V, E> {
+    head: NonNull<Head<K, V, E>>,
+    owns: PhantomData<Head<K, V, E>>,
 }
 
 /// All of a flight but its work.
-#[derive(Debug)]
 pub(crate) struct Head<K, V, E> {
+    refs: AtomicUsize,
+    of_work: NonNull<OfWork<K, V, E>>,
     pub(crate) key: K,
     pub(crate) hash: u64,
     /// The group's epoch when the flight began.
     pub(crate) born: u64,
     /// When it is overdue.
     pub(crate) deadline: Option<Instant>,
-    pub(crate) state: Mutex<State>,
-    /// Set before the phase is Landed; empty if the only caller took the answer with it.
-    pub(crate) answer: OnceLock<Result<V, Error<E>>>,
+    pub(crate) state: State,
+    answer: UnsafeCell<Option<Result<V, Error<E>>>>,
 }
 
-impl<K, V, E> Head<K, V, E> {
-    pub(crate) fn new(key: K, hash: u64, born: u64, deadline: Option<Instant>) -> Self {
-        Self {
-            key,
-            hash,
-            born,
-            deadline,
-            state: Mutex::new(State::making()),
-            answer: OnceLock::new(),
-        }
-    }
-}
-
-/// A flight with its work.
-pub(crate) struct Node<K, V, E, F> {
+/// A flight with its work. The head comes first, so that a pointer to the one is a pointer to the other.
+#[repr(C)]
+struct Node<K, V, E, F> {
     head: Head<K, V, E>,
     work: UnsafeCell<Work<F>>,
 }
@@ -80,45 +64,221 @@ struct Work<F> {
     limit: Option<Task>,
 }
 
-// SAFETY: everything but `work` is shared as its types allow; `work` is moved between threads but used by one at a time (N1), so
-// `F: Send` is enough.
-unsafe impl<K: Send + Sync, V: Send + Sync, E: Send + Sync, F: Send> Sync for Node<K, V, E, F> {}
-
-impl<K, V, E, F> Node<K, V, E, F> {
-    pub(crate) fn new(head: Head<K, V, E>) -> Arc<Self> {
-        Arc::new(Self {
-            head,
-            work: UnsafeCell::new(Work {
-                future: None,
-                limit: None,
-            }),
-        })
-    }
-
-    /// Puts the work in its place. Only for the leader, while the phase is Polling from the start.
-    pub(crate) fn put(&self, future: F, limit: Option<Task>) {
-        debug_assert_ne!(
-            self.head.state.lock().phase(),
-            Phase::Idle,
-            "N1: put by somebody who is not the leader"
-        );
-        // SAFETY: the flight was made in phase Polling by the caller, who alone may touch the work until it is Idle (N1).
-        let place = unsafe { &mut *self.work.get() };
-        debug_assert!(place.future.is_none(), "N2: the work is put once");
-        *place = Work {
-            future: Some(future),
-            limit,
-        };
-    }
+/// What is done with the work by those who do not know its type.
+struct OfWork<K, V, E> {
+    poll: unsafe fn(Pointer<K, V, E>) -> Poll<Result<V, Error<E>>>,
+    drop: unsafe fn(Pointer<K, V, E>),
+    free: unsafe fn(Pointer<K, V, E>),
 }
 
-impl<K, V, E, F> Node<K, V, E, F>
+type Pointer<K, V, E> = NonNull<Head<K, V, E>>;
+
+/// A flight whose work is being made, by the one who has this.
+pub(crate) struct Fresh<K, V, E, F> {
+    flight: Shared<K, V, E>,
+    work: PhantomData<fn(F)>,
+}
+
+/// What a flight is born with.
+#[derive(Debug)]
+pub(crate) struct Birth<K> {
+    pub(crate) key: K,
+    pub(crate) hash: u64,
+    pub(crate) born: u64,
+    pub(crate) deadline: Option<Instant>,
+}
+
+// SAFETY: a `Shared` gives access to key, value and error from any thread, and the last one drops them there. The work is `Send`
+// (`Fresh::new` asks for it) and used by one thread at a time (N1).
+unsafe impl<K: Send + Sync, V: Send + Sync, E: Send + Sync> Send for Shared<K, V, E> {}
+// SAFETY: as for `Send`.
+unsafe impl<K: Send + Sync, V: Send + Sync, E: Send + Sync> Sync for Shared<K, V, E> {}
+
+impl<K, V, E, F> Fresh<K, V, E, F>
 where
     K: Send + Sync + 'static,
     V: Send + Sync + 'static,
     E: Send + Sync + 'static,
     F: Future<Output = Result<V, E>> + Send + 'static,
 {
+    /// A flight in phase Making, and a second reference to it.
+    pub(crate) fn new(birth: Birth<K>) -> (Self, Shared<K, V, E>) {
+        let node = Box::new(Node {
+            head: Head {
+                refs: AtomicUsize::new(2),
+                of_work: NonNull::from(&Node::<K, V, E, F>::OF_WORK),
+                key: birth.key,
+                hash: birth.hash,
+                born: birth.born,
+                deadline: birth.deadline,
+                state: State::making(),
+                answer: UnsafeCell::new(None),
+            },
+            work: UnsafeCell::new(Work::<F> {
+                future: None,
+                limit: None,
+            }),
+        });
+        let head: NonNull<Head<K, V, E>> = NonNull::from(Box::leak(node)).cast();
+        let reference = || Shared {
+            head,
+            owns: PhantomData,
+        };
+        let fresh = Self {
+            flight: reference(),
+            work: PhantomData,
+        };
+        (fresh, reference())
+    }
+
+    /// The identity of the flight.
+    pub(crate) fn address(&self) -> *const () {
+        self.flight.address()
+    }
+
+    /// Puts the work in its place.
+    pub(crate) fn put(self, future: F, limit: Option<Task>) -> Shared<K, V, E> {
+        let node = self.flight.head.cast::<Node<K, V, E, F>>();
+        // SAFETY: the flight was made with work of this type (`new`), and `self.flight` keeps it alive.
+        let node = unsafe { node.as_ref() };
+        node.work.with_mut(|place| {
+            // SAFETY: the flight was made in phase Making by the caller, who alone may touch the work until it is published (N1).
+            let place = unsafe { &mut *place };
+            debug_assert!(place.future.is_none(), "N2: the work is put once");
+            // Field by field: what is there is `None`, and need not be dropped.
+            place.future = Some(future);
+            place.limit = limit;
+        });
+        self.flight
+    }
+
+    /// The flight, if there is no work to put.
+    pub(crate) fn without_work(self) -> Shared<K, V, E> {
+        self.flight
+    }
+}
+
+// It is a pointer; what it points to never moves (N2).
+impl<K, V, E> Unpin for Shared<K, V, E> {}
+
+impl<K, V, E> Shared<K, V, E> {
+    /// The identity of the flight.
+    pub(crate) fn address(&self) -> *const () {
+        self.head.as_ptr().cast_const().cast()
+    }
+
+    /// True if both are the same flight.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.head == other.head
+    }
+
+    /// Polls the work once. Only for the one who has put the phase to Polling (N1).
+    pub(crate) fn poll_work(&self) -> Poll<Result<V, Error<E>>> {
+        // SAFETY: `of_work` points to a constant.
+        let of_work = unsafe { self.of_work.as_ref() };
+        // SAFETY: the function is that of this node's work; the flight is alive; the caller has put the phase to Polling.
+        unsafe { (of_work.poll)(self.head) }
+    }
+
+    /// Drops the work. Only for the one who has it in hand, or who ended the flight while nobody had (N1).
+    pub(crate) fn drop_work(&self) {
+        // SAFETY: `of_work` points to a constant.
+        let of_work = unsafe { self.of_work.as_ref() };
+        // SAFETY: the function is that of this node's work; the flight is alive; the caller may touch the work.
+        unsafe { (of_work.drop)(self.head) };
+    }
+
+    /// Writes the answer. Only for the one who has put the phase to Landing, once, before it is Landed (N3).
+    pub(crate) fn put_answer(&self, answer: Result<V, Error<E>>) {
+        self.answer.with_mut(|place| {
+            // SAFETY: the caller alone is landing the flight; nobody reads before it has landed (N3).
+            let place = unsafe { &mut *place };
+            debug_assert!(place.is_none(), "N3: a flight is answered once");
+            *place = Some(answer);
+        });
+    }
+
+    /// The answer. Only for those who have seen the phase Landed (N3).
+    pub(crate) fn answer(&self) -> Option<Result<V, Error<E>>>
+    where
+        V: Clone,
+    {
+        self.answer.with(|place| {
+            // SAFETY: the phase is Landed: the answer was written before, and is never written again (N3).
+            let place = unsafe { &*place };
+            place.clone()
+        })
+    }
+
+    /// Drops two references to one flight at once. If there are no others, it takes no atomic step.
+    pub(crate) fn drop_both(one: Self, other: Option<Self>) {
+        let Some(other) = other else { return };
+        debug_assert!(one.is(&other), "N4: two references to two flights");
+        // ORDERING: Acquire pairs with the Release of those who gave their references back: what they did comes before the end.
+        if one.is(&other) && one.refs.load(Ordering::Acquire) == 2 {
+            let one = ManuallyDrop::new(one);
+            std::mem::forget(other);
+            // SAFETY: both references were ours, and nobody can make another from nothing (N4).
+            unsafe { one.free() };
+        }
+    }
+
+    /// Frees the node.
+    ///
+    /// # Safety
+    /// The caller has the last reference, and never uses it again.
+    unsafe fn free(&self) {
+        // SAFETY: `of_work` points to a constant.
+        let of_work = unsafe { self.of_work.as_ref() };
+        // SAFETY: the function is that of this node; the caller has the last reference.
+        unsafe { (of_work.free)(self.head) };
+    }
+}
+
+impl<K, V, E> Deref for Shared<K, V, E> {
+    type Target = Head<K, V, E>;
+
+    fn deref(&self) -> &Head<K, V, E> {
+        // SAFETY: the reference that `self` counts for keeps the node alive (N4); all of it that changes is in cells.
+        unsafe { self.head.as_ref() }
+    }
+}
+
+impl<K, V, E> Clone for Shared<K, V, E> {
+    fn clone(&self) -> Self {
+        Head::count_up(self);
+        Self {
+            head: self.head,
+            owns: PhantomData,
+        }
+    }
+}
+
+impl<K, V, E> Drop for Shared<K, V, E> {
+    fn drop(&mut self) {
+        if self.count_down() {
+            // SAFETY: that was the last reference (N4).
+            unsafe { self.free() };
+        }
+    }
+}
+
+impl<K, V, E> Head<K, V, E> {
+    fn count_up(&self) {
+        // ORDERING: Relaxed: whoever counts up has a reference already, and hands the new one on by other means.
+        let before = self.refs.fetch_add(1, Ordering::Relaxed);
+        // A program that forgets references by the billion would come round to nought: as with `Arc`, that ends it.
+        if before > usize::MAX / 2 {
+            std::process::abort();
+        }
+    }
+
+    /// True if it was the last.
+    fn count_down(&self) -> bool {
+        // ORDERING: AcqRel: what each one did with the node comes before its end, which is the last one's.
+        self.refs.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
     const WAKER: RawWakerVTable = RawWakerVTable::new(
         Self::clone_waker,
         Self::wake,
@@ -126,75 +286,113 @@ where
         Self::drop_waker,
     );
 
+    /// The flight behind a waker.
+    ///
+    /// # Safety
+    /// `data` is a waker's of a flight with these types, and the waker is alive, and so is what is returned.
+    unsafe fn of_waker(data: *const ()) -> ManuallyDrop<Shared<K, V, E>> {
+        // SAFETY: a waker's data is the flight's head, which is never null.
+        let head = unsafe { NonNull::new_unchecked(data.cast_mut().cast()) };
+        ManuallyDrop::new(Shared {
+            head,
+            owns: PhantomData,
+        })
+    }
+
     unsafe fn clone_waker(data: *const ()) -> RawWaker {
-        // SAFETY: `data` is what `Arc::as_ptr` gave for a node that the waker keeps alive, or `poll_work` does.
-        unsafe { Arc::increment_strong_count(data.cast::<Self>()) };
+        // SAFETY: the waker is borrowed, so it is alive.
+        let flight = unsafe { Self::of_waker(data) };
+        flight.count_up();
         RawWaker::new(data, &Self::WAKER)
     }
 
     unsafe fn wake(data: *const ()) {
-        // SAFETY: a waker that is woken by value owns one count of the node.
-        let node = unsafe { Arc::from_raw(data.cast::<Self>()) };
-        node.woken();
+        // SAFETY: the waker is handed over, and its reference with it.
+        let flight = unsafe { Self::of_waker(data) };
+        let flight = ManuallyDrop::into_inner(flight);
+        flight.state.wake().wake();
     }
 
     unsafe fn wake_by_ref(data: *const ()) {
-        // SAFETY: the waker is borrowed, so the node is alive.
-        let node = unsafe { &*data.cast::<Self>() };
-        node.woken();
+        // SAFETY: the waker is borrowed, so it is alive.
+        let flight = unsafe { Self::of_waker(data) };
+        flight.state.wake().wake();
     }
 
     unsafe fn drop_waker(data: *const ()) {
-        // SAFETY: a waker that is dropped owns one count of the node.
-        drop(unsafe { Arc::from_raw(data.cast::<Self>()) });
-    }
-
-    fn woken(&self) {
-        let call = self.head.state.lock().wake();
-        call.wake();
+        // SAFETY: the waker is handed over, and its reference with it.
+        let flight = unsafe { Self::of_waker(data) };
+        drop(ManuallyDrop::into_inner(flight));
     }
 }
 
-impl<K, V, E, F> Flight<K, V, E> for Node<K, V, E, F>
+impl<K, V, E, F> Node<K, V, E, F>
 where
-    K: Send + Sync + 'static,
-    V: Send + Sync + 'static,
-    E: Send + Sync + 'static,
-    F: Future<Output = Result<V, E>> + Send + 'static,
+    F: Future<Output = Result<V, E>>,
 {
-    fn head(&self) -> &Head<K, V, E> {
-        &self.head
-    }
+    const OF_WORK: OfWork<K, V, E> = OfWork {
+        poll: Self::poll,
+        drop: Self::drop_work,
+        free: Self::free,
+    };
 
-    unsafe fn poll_as(&self, this: *const ()) -> Poll<Result<V, Error<E>>> {
-        // SAFETY: `this` comes from an `Arc` of this node, and the vtable counts. This waker owns no count, which `ManuallyDrop`
-        // makes up for, and it does not outlive `&self`.
-        let waker = ManuallyDrop::new(unsafe { Waker::new(this, &Self::WAKER) });
+    /// Polls the work once, with a waker that is the flight itself. Does not unwind.
+    ///
+    /// # Safety
+    /// `head` is of a live node of this type, and the caller has put the phase to Polling (N1).
+    unsafe fn poll(head: Pointer<K, V, E>) -> Poll<Result<V, Error<E>>> {
+        let data = head.as_ptr().cast_const().cast();
+        // SAFETY: the vtable's functions are those for such a head. This waker owns no reference, which `ManuallyDrop` makes up
+        // for, and it does not outlive the call, during which the node is alive.
+        let waker = ManuallyDrop::new(unsafe { Waker::new(data, &Head::<K, V, E>::WAKER) });
         let mut context = Context::from_waker(&waker);
-        // SAFETY: the caller has put the phase to Polling (N1).
-        let place = unsafe { &mut *self.work.get() };
-        let Some(work) = place.future.as_mut() else {
-            debug_assert!(false, "N1: polled without work");
-            return Poll::Ready(Err(Error::lost("the work of a flight is gone")));
-        };
-        // SAFETY: the work lies in the node, is never moved out of it, and is dropped in place (N2).
-        let work = unsafe { Pin::new_unchecked(work) };
-        let polled = guarded(|| match (work.poll(&mut context), &mut place.limit) {
-            (Poll::Ready(result), _) => Poll::Ready(result.map_err(Error::from_work)),
-            (Poll::Pending, Some(limit)) => limit
-                .as_mut()
-                .poll(&mut context)
-                .map(|()| Err(Error::from_other(Other::Overdue))),
-            (Poll::Pending, None) => Poll::Pending,
-        });
-        polled.unwrap_or_else(|panic| Poll::Ready(Err(panic)))
+        // SAFETY: the head is the first field of a node of this type.
+        let node = unsafe { head.cast::<Self>().as_ref() };
+        node.work.with_mut(|place| {
+            // SAFETY: the caller has put the phase to Polling (N1).
+            let place = unsafe { &mut *place };
+            let Some(work) = place.future.as_mut() else {
+                debug_assert!(false, "N1: polled without work");
+                return Poll::Ready(Err(Error::lost("the work of a flight is gone")));
+            };
+            // SAFETY: the work lies in the node, is never moved out of it, and is dropped in place (N2).
+            let work = unsafe { Pin::new_unchecked(work) };
+            let polled = guarded(|| match (work.poll(&mut context), &mut place.limit) {
+                (Poll::Ready(result), _) => Poll::Ready(result.map_err(Error::from_work)),
+                (Poll::Pending, Some(limit)) => limit
+                    .as_mut()
+                    .poll(&mut context)
+                    .map(|()| Err(Error::from_other(Other::Overdue))),
+                (Poll::Pending, None) => Poll::Pending,
+            });
+            polled.unwrap_or_else(|panic| Poll::Ready(Err(panic)))
+        })
     }
 
-    fn drop_work(&self) {
-        // SAFETY: the caller has put the phase to Polling, or has ended the flight while nobody polled (N1).
-        let place = unsafe { &mut *self.work.get() };
-        // Each on its own, so that both are dropped even if both panic.
-        hushed(|| place.future = None);
-        hushed(|| place.limit = None);
+    /// Drops the work. Does not unwind.
+    ///
+    /// # Safety
+    /// `head` is of a live node of this type, and the caller may touch the work (N1).
+    unsafe fn drop_work(head: Pointer<K, V, E>) {
+        // SAFETY: the head is the first field of a node of this type.
+        let node = unsafe { head.cast::<Self>().as_ref() };
+        node.work.with_mut(|place| {
+            // SAFETY: the caller may touch the work (N1).
+            let place = unsafe { &mut *place };
+            // Each on its own, so that both are dropped even if both panic.
+            hushed(|| place.future = None);
+            if place.limit.is_some() {
+                hushed(|| place.limit = None);
+            }
+        });
+    }
+
+    /// Frees the node.
+    ///
+    /// # Safety
+    /// `head` is of a node of this type, and nobody has a reference to it any more.
+    unsafe fn free(head: Pointer<K, V, E>) {
+        // SAFETY: the node was made by `Box::leak` in `Fresh::new`, and this is its end.
+        drop(unsafe { Box::from_raw(head.cast::<Self>().as_ptr()) });
     }
 }

@@ -2,7 +2,9 @@
 //! is polled any more.
 
 use super::drive::{self, Step};
-use super::table::{Shared, Table};
+use super::node::Shared;
+use super::state::Who;
+use super::table::Table;
 use crate::sync::Arc;
 use std::future::Future;
 use std::pin::Pin;
@@ -22,13 +24,14 @@ impl<K, V: Clone, E, S> Future for Pilot<K, V, E, S> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Some(flight) = &self.flight else {
+        let this = &mut *self;
+        let Some(flight) = &this.flight else {
             return Poll::Ready(());
         };
-        match drive::step(&self.table, flight, self.slot, context) {
+        match drive::step(&this.table, flight, &mut this.slot, context) {
             Step::Pending => Poll::Pending,
-            Step::Landed(..) | Step::Abandoned => {
-                self.flight = None;
+            Step::Landed(_) | Step::Abandoned => {
+                this.flight = None;
                 Poll::Ready(())
             }
         }
@@ -39,7 +42,8 @@ impl<K, V, E, S> Drop for Pilot<K, V, E, S> {
     // The runtime may end under us: then the callers go on by themselves, and without callers the flight is abandoned.
     fn drop(&mut self) {
         if let Some(flight) = self.flight.take() {
-            drive::leave(&self.table, &flight, self.slot, self.counts);
+            let counts = self.counts;
+            drive::leave(&self.table, flight, self.slot, Who::Pilot { counts });
         }
     }
 }

@@ -1,51 +1,63 @@
-//! The state of a flight, as pure transitions: who may poll the work, who is woken, when it is over. Everything here happens
-//! under the flight's lock; what must not (waking, dropping, polling) is handed out.
+//! The state of a flight, as pure transitions: who may poll the work, who is woken, when it is over. What must not be done under
+//! a lock (waking, dropping, polling) is handed out.
 //!
 //! ```text
-//!          begin             landing              land
-//!   Idle ───────────▶ Polling ─────────▶ Landing ─────────▶ Landed
-//!     ▲     pending      │  │
-//!     └──────────────────┘  └──────── last one left ──────▶ Abandoned      (from Idle too; and from both to Landed, from outside)
+//!           publish        begin             landing              land
+//!   Making ────────▶ Idle ───────▶ Polling ─────────▶ Landing ─────────▶ Landed
+//!                     ▲  pending      │  │               ▲
+//!                     └───────────────┘  │               └── settle (from outside: from Making, Idle and Polling)
+//!                     └──────────────────┴─ last one left ──▶ Abandoned
 //! ```
 //!
-//! S1. At most one poll of the work at a time: between `begin` and `pending` or `land`.
-//! S2. A wake of the work is answered by a poll: `woken` stays set until somebody begins, and whoever is polled while it is set
-//!     begins.
-//! S3. Landed and Abandoned are final. Nobody joins from Landing on, and nobody but the one who is landing ends the flight.
+//!   word: phase, "the work has been woken", "there is a pilot", how many wait. Every transition is one atomic step of it.
+//!   queue: the wakers, under a lock. A flight with one caller takes the lock only to wait.
+//!
+//! S1. At most one poll of the work at a time: between `begin` and `pending` or `landing`.
+//! S2. A wake of the work is answered by a poll: WOKEN stays set until somebody begins, and whoever is polled while it is set
+//!     begins. A waiter registers under the lock, and who sets WOKEN in Idle, or makes Idle of something else while somebody is
+//!     registered, looks for somebody to wake under it.
+//! S3. Landing, Landed and Abandoned are never left for another end. Nobody joins from Landing on, and the one who put the phase
+//!     to Landing lands the flight.
+//! S4. A flight whose only waiter puts it to Landing needs no more: nobody can see it any more, and it stays there.
 
-use super::queue::{Queue, Wakers, wake_all};
+use super::queue::{Call, NOBODY, Queue, Wakers};
+use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
 use std::task::Waker;
-
-const NOBODY: u32 = u32::MAX;
 
 /// What a flight is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Phase {
+    /// The leader makes the work.
+    Making,
     Idle,
     Polling,
-    /// The work is done; its answer is about to be published.
+    /// The end is settled; the answer is about to be published.
     Landing,
     Landed,
     Abandoned,
 }
 
+/// Phase, flags and waiters in one word.
+#[derive(Clone, Copy)]
+struct Word(u64);
+
+/// The work has been woken (or never polled) and nobody has answered yet.
+const WOKEN: u64 = 1 << 3;
+/// There is an autopilot.
+const PILOTED: u64 = 1 << 4;
+/// Somebody waits for the work to be made.
+const WANTED: u64 = 1 << 5;
+/// One waiter.
+const WAITER: u64 = 1 << 32;
+
 /// The state of a flight.
 #[derive(Debug)]
 pub(crate) struct State {
-    phase: Phase,
-    /// The work has been woken (or never polled) and nobody has answered yet.
-    woken: bool,
-    /// The waiter that is a task of the flight's own: woken every time, since it alone is sure to be polled.
-    pilot: u32,
-    /// The waiter that polled last.
-    driver: u32,
-    /// How many others are woken with the driver; doubled whenever a wake went unanswered.
-    backups: u32,
-    /// Callers that wait now.
-    waiters: u32,
-    /// Callers that have waited, ever.
-    callers: u32,
-    queue: Queue,
+    word: AtomicU64,
+    /// Callers that have waited, ever. Counted under the shard's lock, as all joining is.
+    callers: AtomicU32,
+    queue: Mutex<Queue>,
 }
 
 /// What a polled waiter has to do.
@@ -55,18 +67,20 @@ pub(crate) enum Turn {
     Wait(#[allow(dead_code, reason = "held to be dropped after the lock")] Option<Waker>),
     /// Poll the work.
     Drive,
-    /// Take the answer, which this many callers share.
-    Landed(u32),
+    /// Take the answer.
+    Landed,
     /// Nothing will come any more.
     Abandoned,
 }
 
-/// Whom to wake, after the lock. Two of them need no allocation.
-#[derive(Debug, Default)]
-pub(crate) struct Call {
-    first: Option<Waker>,
-    second: Option<Waker>,
-    more: Vec<Waker>,
+/// Who leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    Caller,
+    /// An autopilot; `counts` if it keeps the flight up by itself.
+    Pilot {
+        counts: bool,
+    },
 }
 
 /// What the leaving of a waiter comes to.
@@ -74,103 +88,128 @@ pub(crate) struct Call {
 pub(crate) enum Left {
     /// Others go on; one of them may have to be woken.
     Goes(Option<Waker>),
-    /// It was the last: the work is to be dropped, unless it is being polled (then by the one who polls).
-    Last { polling: bool, wakers: Wakers },
+    /// It was the last: the work is to be dropped, unless somebody has it in hand (who will see, and drop it).
+    Last { in_hand: bool, wakers: Wakers },
     /// It was over already.
     Over,
 }
 
+/// The flight is over: what the caller wanted to do with the work is not to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Over;
+
 impl State {
-    /// A flight with its leader in slot 0, whose work is still being made: nobody may poll it.
+    /// A flight with its leader, who is making the work: nobody may poll it.
     pub(crate) fn making() -> Self {
         Self {
-            phase: Phase::Polling,
-            woken: true,
-            pilot: NOBODY,
-            driver: NOBODY,
-            backups: 1,
-            waiters: 1,
-            callers: 1,
-            queue: Queue::with_one(),
+            word: AtomicU64::new(Phase::Making as u64 | WOKEN | WAITER),
+            callers: AtomicU32::new(1),
+            queue: Mutex::new(Queue::default()),
         }
-    }
-
-    pub(crate) fn phase(&self) -> Phase {
-        self.phase
     }
 
     /// True if its end is settled (S3).
     pub(crate) fn is_over(&self) -> bool {
-        matches!(
-            self.phase,
-            Phase::Landing | Phase::Landed | Phase::Abandoned
-        )
+        self.read().is_over()
     }
 
-    pub(crate) fn is_piloted(&self) -> bool {
-        self.pilot != NOBODY
-    }
-
+    /// How many have called so far.
     pub(crate) fn callers(&self) -> u32 {
-        self.callers
+        // ORDERING: Relaxed: written under the shard's lock, and read under it or after the flight has left the table under it.
+        self.callers.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn waiters(&self) -> u32 {
-        self.waiters
-    }
-
-    /// One more caller; none if it is too late.
-    pub(crate) fn join(&mut self) -> Option<u32> {
-        if self.is_over() {
-            return None;
+    /// One more caller, unless it is too late. Only under the shard's lock.
+    pub(crate) fn join(&self) -> bool {
+        let joined = self.update(|word| word.unless_over().map(|word| word.more()));
+        if joined.is_ok() {
+            // ORDERING: Relaxed, and two steps: nobody else writes, for all join under the shard's lock.
+            self.callers.store(
+                self.callers.load(Ordering::Relaxed).saturating_add(1),
+                Ordering::Relaxed,
+            );
         }
-        self.waiters += 1;
-        self.callers = self.callers.saturating_add(1);
-        Some(self.queue.add())
+        joined.is_ok()
     }
 
     /// A slot for the autopilot, unless there is one already. `counts`: it keeps the flight up by itself.
-    pub(crate) fn board(&mut self, counts: bool) -> Option<u32> {
-        if self.is_over() || self.is_piloted() {
-            return None;
+    pub(crate) fn board(&self, counts: bool) -> Option<u32> {
+        let mut queue = self.queue.lock();
+        let boarded = self.update(|word| match word.unless_over()? {
+            word if word.has(PILOTED) => Err(Over),
+            word if counts => Ok(word.with(PILOTED).more()),
+            word => Ok(word.with(PILOTED)),
+        });
+        boarded.is_ok().then(|| queue.reserve_for_pilot())
+    }
+
+    /// The work is made: whoever is polled may poll it.
+    pub(crate) fn publish(&self) -> Result<Call, Over> {
+        let made =
+            self.update(|word| Ok(word.unless_over()?.without(WANTED).in_phase(Phase::Idle)))?;
+        debug_assert_eq!(made.phase(), Phase::Making, "S1: made twice");
+        if made.has(WANTED) {
+            return Ok(self.queue.lock().call(made.others()));
         }
-        self.waiters += u32::from(counts);
-        self.pilot = self.queue.add();
-        Some(self.pilot)
+        Ok(Call::default())
     }
 
     /// A waiter was polled.
-    pub(crate) fn begin(&mut self, slot: u32, waker: &Waker) -> Turn {
-        match self.phase {
-            Phase::Landed => Turn::Landed(self.callers),
-            Phase::Abandoned => Turn::Abandoned,
-            Phase::Idle if self.woken => {
-                self.phase = Phase::Polling;
-                self.woken = false;
-                self.driver = slot;
-                self.backups = 1;
-                Turn::Drive
+    pub(crate) fn begin(&self, slot: &mut u32, waker: &Waker) -> Turn {
+        if let Some(turn) = self.turn() {
+            return turn;
+        }
+        let mut queue = self.queue.lock();
+        // Under the lock once more: who changes the phase into one that this waiter cares for looks into the queue after it (S2).
+        loop {
+            if let Some(turn) = self.turn() {
+                return turn;
             }
-            Phase::Idle | Phase::Polling | Phase::Landing => {
-                Turn::Wait(self.queue.set(slot, waker))
+            let word = self.read();
+            let waits = match word.phase() {
+                Phase::Making => self.swap(word, word.with(WANTED)),
+                Phase::Idle => !word.has(WOKEN),
+                Phase::Polling | Phase::Landing => true,
+                Phase::Landed | Phase::Abandoned => false,
+            };
+            if waits {
+                return Turn::Wait(queue.set(slot, waker));
             }
         }
     }
 
-    /// The work is made, or was polled and is pending. False if the flight is over meanwhile: then the work is to be dropped.
-    pub(crate) fn pending(
-        &mut self,
-        by: Option<(u32, &Waker)>,
-    ) -> Result<(Call, Option<Waker>), ()> {
-        if self.is_over() {
-            return Err(());
+    /// What a waiter has to do, if it need not wait.
+    fn turn(&self) -> Option<Turn> {
+        loop {
+            let word = self.read();
+            match word.phase() {
+                Phase::Landed => return Some(Turn::Landed),
+                Phase::Abandoned => return Some(Turn::Abandoned),
+                Phase::Idle if word.has(WOKEN) => {
+                    let polling = word.without(WOKEN).in_phase(Phase::Polling);
+                    if self.swap(word, polling) {
+                        return Some(Turn::Drive);
+                    }
+                }
+                Phase::Making | Phase::Idle | Phase::Polling | Phase::Landing => return None,
+            }
         }
-        debug_assert_eq!(self.phase, Phase::Polling, "S1");
-        self.phase = Phase::Idle;
-        let old = by.and_then(|(slot, waker)| self.queue.set(slot, waker));
-        // The work was woken while it was polled, or joiners came while it was made.
-        let call = if self.woken {
-            self.call()
+    }
+
+    /// The work was polled and is pending; the waiter that did it waits.
+    pub(crate) fn pending(
+        &self,
+        slot: &mut u32,
+        waker: &Waker,
+    ) -> Result<(Call, Option<Waker>), Over> {
+        let mut queue = self.queue.lock();
+        let word = self.update(|word| Ok(word.unless_over()?.in_phase(Phase::Idle)))?;
+        debug_assert_eq!(word.phase(), Phase::Polling, "S1");
+        let old = queue.set(slot, waker);
+        queue.driven_by(*slot);
+        // The work was woken while it was polled.
+        let call = if word.has(WOKEN) {
+            queue.call(word.others())
         } else {
             Call::default()
         };
@@ -178,107 +217,176 @@ impl State {
     }
 
     /// The work woke us: whom to wake in turn.
-    pub(crate) fn wake(&mut self) -> Call {
-        match self.phase {
-            Phase::Landing | Phase::Landed | Phase::Abandoned => Call::default(),
-            Phase::Polling => {
-                self.woken = true;
-                Call::default()
+    pub(crate) fn wake(&self) -> Call {
+        // Who has the work in hand sees the mark when it puts the work back.
+        let in_hand = self.update(|word| {
+            if word.is_in_hand() {
+                Ok(word.with(WOKEN))
+            } else {
+                Err(Over)
             }
-            Phase::Idle => {
-                if std::mem::replace(&mut self.woken, true) {
-                    self.backups = self.backups.saturating_mul(2);
+        });
+        if in_hand.is_ok() || self.is_over() {
+            return Call::default();
+        }
+        let mut queue = self.queue.lock();
+        match self.update(|word| Ok(word.unless_over()?.with(WOKEN))) {
+            Ok(word) if word.phase() == Phase::Idle => {
+                if word.has(WOKEN) {
+                    queue.unanswered();
                 }
-                self.call()
+                queue.call(word.others())
             }
+            Ok(_) | Err(Over) => Call::default(),
         }
     }
 
-    /// The work has ended: from here on the end is settled. False if somebody else has settled it (S3).
-    pub(crate) fn landing(&mut self) -> bool {
-        let mine = !self.is_over();
-        if mine {
-            debug_assert_eq!(self.phase, Phase::Polling, "S1");
-            self.phase = Phase::Landing;
-        }
-        mine
+    /// The one who has the work in hand settles its end. True if nobody else waits: then the caller takes the answer with it (S4).
+    pub(crate) fn landing(&self) -> Result<bool, Over> {
+        let word = self.update(|word| Ok(word.unless_over()?.in_phase(Phase::Landing)))?;
+        debug_assert!(word.is_in_hand(), "S1");
+        Ok(word.waiters() == 1 && !word.has(PILOTED))
     }
 
-    /// Publishes the end; hands out who is to be woken.
-    pub(crate) fn land(&mut self) -> Wakers {
+    /// Settles the end from outside. True if somebody has the work in hand, who will drop it.
+    pub(crate) fn settle(&self) -> Result<bool, Over> {
+        let word = self.update(|word| Ok(word.unless_over()?.in_phase(Phase::Landing)))?;
+        Ok(word.is_in_hand())
+    }
+
+    /// Publishes the end that the caller has settled; hands out who is to be woken.
+    pub(crate) fn land(&self) -> Wakers {
+        let mut queue = self.queue.lock();
+        let landed = self.update(|word| Ok(word.in_phase(Phase::Landed)));
         debug_assert!(
-            !matches!(self.phase, Phase::Landed | Phase::Abandoned),
-            "S3"
+            landed.is_ok_and(|word| word.phase() == Phase::Landing),
+            "S3: a flight lands once"
         );
-        self.phase = Phase::Landed;
-        self.queue.take()
+        queue.take()
     }
 
-    /// A waiter leaves. `counts`: it is a caller, or an autopilot that keeps the flight up.
-    pub(crate) fn leave(&mut self, slot: u32, counts: bool) -> (Left, Option<Waker>) {
-        if self.is_over() {
+    /// A waiter leaves.
+    pub(crate) fn leave(&self, slot: u32, who: Who) -> (Left, Option<Waker>) {
+        let left = self.update(|word| {
+            let word = word.unless_over()?;
+            let word = match who {
+                Who::Caller => word.fewer(),
+                Who::Pilot { counts: true } => word.fewer().without(PILOTED),
+                Who::Pilot { counts: false } => word.without(PILOTED),
+            };
+            Ok(match word.waiters() {
+                0 => word.in_phase(Phase::Abandoned),
+                _ => word,
+            })
+        });
+        let Ok(word) = left else {
             return (Left::Over, None);
+        };
+        let counted = u32::from(!matches!(who, Who::Pilot { counts: false }));
+        if word.waiters() == counted {
+            let wakers = if word.has(PILOTED) {
+                self.queue.lock().take()
+            } else {
+                Wakers::default()
+            };
+            let in_hand = word.is_in_hand();
+            return (Left::Last { in_hand, wakers }, None);
         }
-        let old = self.queue.remove(slot);
-        self.waiters -= u32::from(counts);
-        if self.waiters == 0 {
-            let polling = self.phase == Phase::Polling;
-            self.phase = Phase::Abandoned;
-            return (
-                Left::Last {
-                    polling,
-                    wakers: self.queue.take(),
-                },
-                old,
-            );
+        if slot == NOBODY {
+            // It never waited, so it cannot be the one who was woken.
+            return (Left::Goes(None), None);
         }
-        let mut next = None;
-        if self.driver == slot {
-            self.driver = NOBODY;
-        }
-        if self.pilot == slot {
-            self.pilot = NOBODY;
-        }
-        if self.phase == Phase::Idle && self.woken {
-            // The one who left may be the one who was woken: pass the wake on (S2).
-            next = self.queue.next(NOBODY).map(|(at, waker)| {
-                self.driver = at;
-                waker
-            });
-        }
-        (Left::Goes(next), old)
+        let mut queue = self.queue.lock();
+        let old = queue.remove(slot);
+        let word = self.read();
+        // The one who left may be the one who was woken: pass the wake on (S2).
+        let unanswered = word.phase() == Phase::Idle && word.has(WOKEN);
+        let next = unanswered.then(|| queue.any()).flatten();
+        (Left::Goes(next.map(|(_, waker)| waker)), old)
     }
 
-    /// The driver, and as many others as a wake needs, the pilot first; if the driver has left, one of the others takes its place.
-    fn call(&mut self) -> Call {
-        let mut call = Call {
-            first: self.queue.waker(self.driver),
-            ..Call::default()
-        };
-        if call.first.is_none()
-            && let Some((at, waker)) = self.queue.next(NOBODY)
-        {
-            self.driver = at;
-            call.first = Some(waker);
-        }
-        if self.pilot != self.driver {
-            call.second = self.queue.waker(self.pilot);
-        }
-        let others = self.waiters.saturating_sub(1) + u32::from(self.is_piloted());
-        for _ in u32::from(call.second.is_some())..self.backups.min(others) {
-            match self.queue.next(self.driver) {
-                Some((_, waker)) if call.second.is_none() => call.second = Some(waker),
-                Some((_, waker)) => call.more.push(waker),
-                None => break,
+    fn read(&self) -> Word {
+        // ORDERING: Acquire pairs with the Release of every update: who sees a phase sees what was written before it.
+        Word(self.word.load(Ordering::Acquire))
+    }
+
+    /// One step of the word; false if it is another by now.
+    fn swap(&self, from: Word, to: Word) -> bool {
+        // ORDERING: AcqRel: the work and the answer are handed from one phase to the next (N1, N3).
+        self.word
+            .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+
+    /// The word before the step that `next` describes; its error if it has none.
+    fn update(&self, next: impl Fn(Word) -> Result<Word, Over>) -> Result<Word, Over> {
+        loop {
+            let word = self.read();
+            if self.swap(word, next(word)?) {
+                return Ok(word);
             }
         }
-        call
     }
 }
 
-impl Call {
-    /// Wakes them. Never under a lock.
-    pub(crate) fn wake(self) {
-        wake_all(self.first.into_iter().chain(self.second).chain(self.more));
+impl Word {
+    fn phase(self) -> Phase {
+        match self.0 & 0b111 {
+            0 => Phase::Making,
+            1 => Phase::Idle,
+            2 => Phase::Polling,
+            3 => Phase::Landing,
+            4 => Phase::Landed,
+            _ => Phase::Abandoned,
+        }
+    }
+
+    fn in_phase(self, phase: Phase) -> Self {
+        Self(self.0 & !0b111 | phase as u64)
+    }
+
+    fn has(self, flag: u64) -> bool {
+        self.0 & flag != 0
+    }
+
+    fn with(self, flag: u64) -> Self {
+        Self(self.0 | flag)
+    }
+
+    fn without(self, flag: u64) -> Self {
+        Self(self.0 & !flag)
+    }
+
+    fn more(self) -> Self {
+        Self(self.0 + WAITER)
+    }
+
+    fn fewer(self) -> Self {
+        Self(self.0 - WAITER)
+    }
+
+    fn waiters(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// How many there are to wake besides the driver.
+    fn others(self) -> u32 {
+        self.waiters().saturating_sub(1) + u32::from(self.has(PILOTED))
+    }
+
+    fn is_over(self) -> bool {
+        matches!(
+            self.phase(),
+            Phase::Landing | Phase::Landed | Phase::Abandoned
+        )
+    }
+
+    /// True if somebody makes the work or polls it.
+    fn is_in_hand(self) -> bool {
+        matches!(self.phase(), Phase::Making | Phase::Polling)
+    }
+
+    fn unless_over(self) -> Result<Self, Over> {
+        if self.is_over() { Err(Over) } else { Ok(self) }
     }
 }

@@ -5,15 +5,11 @@
 //! G3. Locks nest in one order, shard then flight; nothing is woken and nothing of the user's is dropped under either.
 //!     Of a key, `Borrow`, `Eq` and `ToOwned` are used under the shard's.
 
-use super::node::Flight;
+use super::node::Shared;
 use super::stats::Stats;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{AtomicU64, Mutex, Ordering};
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash};
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// A flight, whatever its work is.
-pub(crate) type Shared<K, V, E> = Arc<dyn Flight<K, V, E>>;
 
 /// A shard under its lock.
 type Locked<K, V, E> = Padded<Mutex<Shard<K, V, E>>>;
@@ -82,18 +78,18 @@ impl<K, V, E, S> Table<K, V, E, S> {
         self.epoch.fetch_add(1, Ordering::Release) + 1
     }
 
-    /// Counts the end of a flight and takes it out of the table, if it is still there (G2).
-    pub(crate) fn end(&self, flight: &Shared<K, V, E>, count: impl FnOnce(&mut Stats)) {
-        let taken = {
-            let mut shard = self.shard(flight.head().hash).lock();
-            count(&mut shard.stats);
-            let same = |other: &Shared<K, V, E>| Arc::ptr_eq(other, flight);
-            shard
-                .flights
-                .find_entry(flight.head().hash, same)
-                .ok()
-                .map(|entry| entry.remove().0)
-        };
-        drop(taken);
+    /// Counts the end of a flight and takes it out of the table, if it is still there (G2). What is taken is handed out, to be
+    /// dropped after the lock.
+    pub(crate) fn end(
+        &self,
+        flight: &Shared<K, V, E>,
+        count: impl FnOnce(&mut Stats),
+    ) -> Option<Shared<K, V, E>> {
+        let mut shard = self.shard(flight.hash).lock();
+        count(&mut shard.stats);
+        let entry = shard
+            .flights
+            .find_entry(flight.hash, |other| other.is(flight));
+        Some(entry.ok()?.remove().0)
     }
 }

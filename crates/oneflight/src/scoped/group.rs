@@ -217,10 +217,10 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
                     return Seat::failed(&self.table, reentrant(&flight.key));
                 }
                 let joined = flight.state.lock().join();
-                if let Some(slot) = joined {
+                if joined {
                     let flight = flight.clone();
                     shard.stats.joined += 1;
-                    return Seat::waiting(&self.table, flight, slot);
+                    return Seat::waiting(&self.table, flight);
                 }
                 // Its last caller has left, and is about to take it out.
                 let flight = Flight::new(key.to_owned(), hash);
@@ -231,7 +231,7 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
         shard.stats.started += 1;
         drop(locked);
         drop(over);
-        Seat::waiting(&self.table, flight, 0)
+        Seat::waiting(&self.table, flight)
     }
 }
 

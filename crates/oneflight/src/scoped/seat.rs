@@ -1,6 +1,6 @@
 //! A caller's seat in a flight: it waits, or it leads. What it owes the others is paid when it is dropped.
 //!
-//! C1. A seat holds a slot of its flight while it waits, and none while it leads.
+//! C1. A seat counts as a waiter of its flight until it leads; it has a slot once it has waited, and none while it leads.
 //! C2. The entry has left the table before an answer can be seen (K1), so whoever calls then starts anew.
 //! C3. A seat that leads and is dropped hands over; its owner drops the work first, so that two runs of a key never overlap.
 
@@ -9,6 +9,7 @@ use super::table::{Flight, Table};
 use crate::clock::Clock;
 use crate::error::{Error, Other};
 use crate::flight::panics::hushed;
+use crate::flight::queue::NOBODY;
 use crate::flight::{Stats, nest};
 use crate::sync::Arc;
 use std::fmt;
@@ -44,11 +45,8 @@ pub(crate) enum Step<V, E> {
 }
 
 impl<'s, K, V, E> Seat<'s, K, V, E> {
-    pub(crate) fn waiting(
-        table: &'s Table<K, V, E>,
-        flight: Arc<Flight<K, V, E>>,
-        slot: u32,
-    ) -> Self {
+    pub(crate) fn waiting(table: &'s Table<K, V, E>, flight: Arc<Flight<K, V, E>>) -> Self {
+        let slot = NOBODY;
         Self {
             table,
             at: At::Waiting { flight, slot },
@@ -98,7 +96,7 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         K: fmt::Debug,
         V: Clone,
     {
-        let At::Waiting { flight, slot } = &self.at else {
+        let At::Waiting { flight, slot } = &mut self.at else {
             return match self.finish(false) {
                 At::Failed(error) => Step::Ready(Err(error)),
                 At::Waiting { .. } | At::Leading(_) | At::Done { .. } => {
@@ -109,7 +107,7 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         if flight.answer.get().is_some() {
             return Step::Ready(self.take());
         }
-        let turn = flight.state.lock().turn(*slot, waker);
+        let turn = flight.state.lock().turn(slot, waker);
         match turn {
             // The work that this waits for is what polls it.
             Turn::Wait(_) if nest::depth(flight.address()).is_some() => {

@@ -14,10 +14,8 @@
 //!     next. A waiter that has not been polled yet needs no wake. Whoever is polled first begins.
 //! P3. Over is final. Nobody joins from then on.
 
-use crate::flight::queue::{Queue, Wakers};
+use crate::flight::queue::{NOBODY, Queue, Wakers};
 use std::task::Waker;
-
-const NOBODY: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -66,7 +64,7 @@ pub(crate) enum Left {
 }
 
 impl State {
-    /// A flight with one waiter, in slot 0.
+    /// A flight with one waiter.
     pub(crate) fn vacant() -> Self {
         Self {
             phase: Phase::Vacant,
@@ -74,7 +72,7 @@ impl State {
             candidate: NOBODY,
             waiters: 1,
             callers: 1,
-            queue: Queue::with_one(),
+            queue: Queue::default(),
         }
     }
 
@@ -83,18 +81,16 @@ impl State {
         self.callers
     }
 
-    /// A slot for one more waiter; none if it is over (P3).
-    pub(crate) fn join(&mut self) -> Option<u32> {
-        if self.phase == Phase::Over {
-            return None;
-        }
-        self.waiters += 1;
-        self.callers += 1;
-        Some(self.queue.add())
+    /// One more waiter, unless it is over (P3).
+    pub(crate) fn join(&mut self) -> bool {
+        let in_time = self.phase != Phase::Over;
+        self.waiters += u32::from(in_time);
+        self.callers += u32::from(in_time);
+        in_time
     }
 
     /// A waiter is polled.
-    pub(crate) fn turn(&mut self, slot: u32, waker: &Waker) -> Turn {
+    pub(crate) fn turn(&mut self, slot: &mut u32, waker: &Waker) -> Turn {
         match self.phase {
             Phase::Led => Turn::Wait(self.queue.set(slot, waker)),
             Phase::Over => Turn::Over,
@@ -104,7 +100,7 @@ impl State {
                 self.candidate = NOBODY;
                 Turn::Begin {
                     again: std::mem::replace(&mut self.begun, true),
-                    _old: self.queue.remove(slot),
+                    _old: self.queue.remove(std::mem::replace(slot, NOBODY)),
                 }
             }
         }
@@ -119,7 +115,7 @@ impl State {
         self.waiters -= 1;
         let left = match self.phase {
             Phase::Vacant if self.waiters == 0 => self.end(),
-            Phase::Vacant if self.candidate == slot => self.elect(),
+            Phase::Vacant if slot != NOBODY && self.candidate == slot => self.elect(),
             Phase::Vacant | Phase::Led | Phase::Over => Left::Goes(None),
         };
         (left, old)
@@ -149,7 +145,7 @@ impl State {
 
     /// Finds somebody to wake (P2).
     fn elect(&mut self) -> Left {
-        let next = self.queue.next(NOBODY);
+        let next = self.queue.any();
         self.candidate = next.as_ref().map_or(NOBODY, |&(at, _)| at);
         Left::Goes(next.map(|(_, waker)| waker))
     }
@@ -159,7 +155,7 @@ impl State {
 mod tests {
     use super::*;
 
-    fn begins(state: &mut State, slot: u32) -> bool {
+    fn begins(state: &mut State, slot: &mut u32) -> bool {
         matches!(state.turn(slot, Waker::noop()), Turn::Begin { .. })
     }
 
@@ -170,25 +166,28 @@ mod tests {
     #[test]
     fn whoever_is_polled_first_leads_and_the_next_in_line_when_it_leaves() {
         let mut state = State::vacant();
-        let (b, c) = (state.join().unwrap(), state.join().unwrap());
-        assert!(begins(&mut state, b));
-        assert!(!begins(&mut state, 0) && !begins(&mut state, c));
+        let [mut a, mut b, mut c] = [NOBODY; 3];
+        assert!(state.join() && state.join());
+        assert!(begins(&mut state, &mut b));
+        assert!(!begins(&mut state, &mut a) && !begins(&mut state, &mut c));
         assert!(wakes(&state.hand_over()));
         let candidate = state.candidate;
         let (left, _) = state.leave(candidate);
         assert!(wakes(&left), "the next one is woken");
-        let last = state.candidate;
+        let mut last = state.candidate;
         assert_ne!(last, candidate);
-        assert!(begins(&mut state, last));
+        assert!(begins(&mut state, &mut last));
         assert!(matches!(state.hand_over(), Left::Last));
-        assert_eq!(state.join(), None);
+        assert!(!state.join());
     }
 
     #[test]
     fn nobody_is_woken_when_somebody_leaves_who_was_not_to_lead() {
         let mut state = State::vacant();
-        let (b, c) = (state.join().unwrap(), state.join().unwrap());
-        assert!(begins(&mut state, 0) && !begins(&mut state, b) && !begins(&mut state, c));
+        let [mut a, mut b, mut c] = [NOBODY; 3];
+        assert!(state.join() && state.join());
+        assert!(begins(&mut state, &mut a));
+        assert!(!begins(&mut state, &mut b) && !begins(&mut state, &mut c));
         assert!(wakes(&state.hand_over()));
         let other = if state.candidate == b { c } else { b };
         assert!(matches!(state.leave(other).0, Left::Goes(None)));
@@ -197,20 +196,22 @@ mod tests {
     #[test]
     fn what_is_over_is_over() {
         let mut state = State::vacant();
-        let b = state.join().unwrap();
-        assert!(begins(&mut state, 0));
+        let [mut a, mut b] = [NOBODY; 2];
+        assert!(state.join());
+        assert!(begins(&mut state, &mut a));
         drop(state.land());
-        assert_eq!(state.join(), None);
-        assert!(matches!(state.turn(b, Waker::noop()), Turn::Over));
+        assert!(!state.join());
+        assert!(matches!(state.turn(&mut b, Waker::noop()), Turn::Over));
         assert!(matches!(state.leave(b).0, Left::Over));
     }
 
     #[test]
     fn those_who_were_not_polled_yet_are_not_woken_but_may_lead() {
         let mut state = State::vacant();
-        let b = state.join().unwrap();
-        assert!(begins(&mut state, 0));
+        let [mut a, mut b] = [NOBODY; 2];
+        assert!(state.join());
+        assert!(begins(&mut state, &mut a));
         assert!(matches!(state.hand_over(), Left::Goes(None)));
-        assert!(begins(&mut state, b));
+        assert!(begins(&mut state, &mut b));
     }
 }
