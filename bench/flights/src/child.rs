@@ -65,7 +65,9 @@ pub(crate) fn run(test: &str, subject: &str, size: Size) -> Result<Figures, Stri
         "leave" => with_subject!(subject, S => leave::run::<S>(size)),
         "keep" => with_subject!(subject, S => keep::run::<S>(size)),
         "contend" => with_subject!(subject, S => contend::run::<S>(size, contend::Keys::Few)),
-        "contend-fresh" => with_subject!(subject, S => contend::run::<S>(size, contend::Keys::Fresh)),
+        "contend-fresh" => {
+            with_subject!(subject, S => contend::run::<S>(size, contend::Keys::Fresh))
+        }
         _ => return Err(format!("there is no test {test}")),
     };
     figures.unwrap_or_else(|| Err(format!("there is no subject {subject}")))

@@ -11,8 +11,10 @@ mod peer;
 
 pub(crate) use cache::{Cachet, Foyer, Moka, QuickCache};
 pub(crate) use idiom::{OnceCells, Shareds};
-pub(crate) use ours::{Autopilot, Plain};
-pub(crate) use peer::{AsyncSingleflight, AsyncSingleflightUnary, Asyncband, SingleflightAsync, Uniflight};
+pub(crate) use ours::{Autopilot, Lent, Plain};
+pub(crate) use peer::{
+    AsyncSingleflight, AsyncSingleflightUnary, Asyncband, SingleflightAsync, Uniflight,
+};
 
 use crate::work::Work;
 use std::future::Future;
@@ -65,7 +67,7 @@ pub(crate) enum Kind {
 macro_rules! with_subject {
     ($name:expr, $S:ident => $body:expr) => {
         $crate::subject::with_subject!(@ $name, $S => $body;
-            Plain, Autopilot, Uniflight, Asyncband, AsyncSingleflight, AsyncSingleflightUnary, SingleflightAsync,
+            Plain, Autopilot, Lent, Uniflight, Asyncband, AsyncSingleflight, AsyncSingleflightUnary, SingleflightAsync,
             Shareds, OnceCells, Moka, QuickCache, Foyer, Cachet)
     };
     (@ $name:expr, $S:ident => $body:expr; $($Type:ident),*) => {{
@@ -81,9 +83,10 @@ macro_rules! with_subject {
 pub(crate) use with_subject;
 
 /// The names of all subjects, in the order of the tables.
-pub(crate) const NAMES: [&str; 13] = [
+pub(crate) const NAMES: [&str; 14] = [
     Plain::NAME,
     Autopilot::NAME,
+    Lent::NAME,
     Uniflight::NAME,
     Asyncband::NAME,
     AsyncSingleflight::NAME,

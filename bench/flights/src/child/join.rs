@@ -41,11 +41,15 @@ pub(super) fn run<S: Subject>(size: Size) -> Result<Figures, String> {
             live = flight.joined.live;
         }
         let per = |count: i64| count as f64 / CALLERS as f64;
-        let middle = |part: fn(&Flight) -> f64| median(&flights.iter().map(part).collect::<Vec<_>>());
+        let middle =
+            |part: fn(&Flight) -> f64| median(&flights.iter().map(part).collect::<Vec<_>>());
         Ok(Figures::from([
             ("join ns".to_owned(), middle(|flight| flight.join)),
             ("resolve ns".to_owned(), middle(|flight| flight.resolve)),
-            ("ns".to_owned(), middle(|flight| flight.join + flight.resolve)),
+            (
+                "ns".to_owned(),
+                middle(|flight| flight.join + flight.resolve),
+            ),
             ("allocations".to_owned(), per(made)),
             ("heap bytes".to_owned(), per(live)),
             ("future bytes".to_owned(), slots.future_bytes() as f64),
@@ -91,7 +95,11 @@ async fn fly<S: Subject, F: Future<Output = S::Answer>>(
     GATE.wake();
     let sum = resolve(slots).await?;
     let resolve = ns(began) / CALLERS as f64;
-    check("the sum of the answers", sum, (CALLERS as u64 + 1) * round as u64)?;
+    check(
+        "the sum of the answers",
+        sum,
+        (CALLERS as u64 + 1) * round as u64,
+    )?;
     check("runs of the work", GATE.passed() - passed, 1)?;
     Ok(Flight {
         join,

@@ -36,7 +36,10 @@ pub(super) fn run<S: Subject>(size: Size) -> Result<Figures, String> {
             ("heap bytes".to_owned(), per(after.live - before.live)),
             ("allocations".to_owned(), per(after.made - before.made)),
             ("future bytes".to_owned(), slots.future_bytes() as f64),
-            ("work and key bytes".to_owned(), (size_of::<Work>() + size_of::<u64>()) as f64),
+            (
+                "work and key bytes".to_owned(),
+                (size_of::<Work>() + size_of::<u64>()) as f64,
+            ),
         ]))
     })?
 }

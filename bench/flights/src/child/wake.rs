@@ -77,9 +77,17 @@ impl<S: Subject, F: Future<Output = S::Answer>> Crowd<S, F> {
     async fn gather(count: usize, call: &impl Fn(usize) -> F, key: usize) -> Result<Self, String> {
         GATE.close();
         let callers: Vec<_> = (0..=count).map(|_| Arc::new(Caller::default())).collect();
-        let wakers = callers.iter().map(|caller| Waker::from(caller.clone())).collect();
+        let wakers = callers
+            .iter()
+            .map(|caller| Waker::from(caller.clone()))
+            .collect();
         let slots = Slots::new(count + 1, call);
-        let mut crowd = Self { slots, callers, wakers, key };
+        let mut crowd = Self {
+            slots,
+            callers,
+            wakers,
+            key,
+        };
         for at in 0..count {
             crowd.slots.put(at, call(key));
             let early = crowd.poll(at)?;
@@ -129,16 +137,14 @@ impl<S: Subject, F: Future<Output = S::Answer>> Crowd<S, F> {
     async fn deserted(&mut self, call: &impl Fn(usize) -> F) -> Result<(usize, usize), String> {
         GATE.open();
         GATE.wake();
-        // Not before a task has had its turn: who wakes by way of a task is not a driver.
-        let mut gone: Vec<usize> = (0..self.callers.len())
+        let woken: Vec<usize> = (0..self.callers.len())
             .filter(|at| self.callers[*at].woken() > 0)
             .collect();
-        for at in gone.split_off(gone.len().min(2)) {
-            self.callers[at].wakes.store(1, Ordering::Relaxed);
-        }
-        // Where a task drives, nobody was woken: then the leader and the next are gone.
-        if gone.is_empty() {
-            gone = vec![0, 1];
+        // Where fewer wake, the first of the others make it two.
+        let others = (0..self.callers.len()).filter(|at| !woken.contains(at));
+        let gone: Vec<usize> = woken.iter().copied().chain(others).take(2).collect();
+        for at in woken.into_iter().filter(|at| !gone.contains(at)) {
+            self.callers[at].wake_by_ref();
         }
         let served = self.serve(&gone).await?;
         let last = self.callers.len() - 1;

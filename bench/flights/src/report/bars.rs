@@ -1,0 +1,218 @@
+//! The bars that were set before anything was built, and whether they are met.
+
+use super::table::{Table, number};
+use super::tables::PEERS;
+use super::{Better, best};
+use crate::floor;
+use crate::run::Results;
+use crate::subject::{Autopilot, Kind, Plain, Subject};
+
+/// A figure, and what it may be.
+struct Bar {
+    what: &'static str,
+    /// What the figure is compared with, if with a peer.
+    beside: Option<&'static str>,
+    is: Option<f64>,
+    limit: f64,
+    better: Better,
+    /// Why, if it is missed.
+    why: &'static str,
+}
+
+impl Bar {
+    fn is_met(&self) -> Option<bool> {
+        Some(match self.better {
+            Better::Less => self.is? <= self.limit,
+            Better::More => self.is? >= self.limit,
+        })
+    }
+}
+
+/// All bars, as a table, and a line for each that is missed.
+pub(super) fn text(results: &Results) -> String {
+    let mut table = Table::new(
+        "The bars",
+        "Set before the measuring. A ratio to a peer is one to the best of its sort in this run.",
+        &["", "beside", "is", "bar", "met"],
+    );
+    let bars = bars(results);
+    for bar in &bars {
+        let sign = if bar.better == Better::Less {
+            "≤"
+        } else {
+            "≥"
+        };
+        let met = match bar.is_met() {
+            Some(true) => "yes",
+            Some(false) => "**no**",
+            None => "not run",
+        };
+        table.rows.push(vec![
+            bar.what.to_owned(),
+            bar.beside.unwrap_or("").to_owned(),
+            number(bar.is),
+            format!("{sign} {}", number(Some(bar.limit))),
+            met.to_owned(),
+        ]);
+    }
+    let missed = bars.iter().filter(|bar| bar.is_met() == Some(false));
+    let missed: Vec<String> = missed
+        .map(|bar| format!("* Missed: {}. {}\n", bar.what, bar.why))
+        .collect();
+    format!("{table}\n{}", missed.concat())
+}
+
+fn bars(results: &Results) -> Vec<Bar> {
+    let own = |test: &str, figure: &str| results.get(test, Plain::NAME, figure);
+    let less = |what, is, limit, why| Bar {
+        what,
+        beside: None,
+        is,
+        limit,
+        better: Better::Less,
+        why,
+    };
+    let mut bars = Vec::from(lone(results));
+    bars.push(join(results));
+    bars.extend([
+        less(
+            "allocations of a caller that joins",
+            own("join", "allocations"),
+            0.02,
+            "The slots of waiters are no amortised slab.",
+        ),
+        less(
+            "heap of a waiter, bytes",
+            own("join", "heap bytes"),
+            25.0,
+            "A slot of the slab is bigger than a waker and a word.",
+        ),
+        less(
+            "future of a caller, bytes",
+            own("join", "future bytes"),
+            48.0,
+            "The future holds more than its place in the flight.",
+        ),
+        less(
+            "wakes of callers for a wake of the work, 1,000 waiters",
+            own("wake", "wakes per wake"),
+            2.0,
+            "More than a driver and a backup wake.",
+        ),
+    ]);
+    bars.extend(served(results));
+    let [few, many] = ["random 1000 ns", "random 10000 ns"].map(|figure| own("leave", figure));
+    bars.push(less(
+        "leaving, 10,000 waiters by 1,000",
+        few.zip(many).map(|(few, many)| many / few),
+        2.0,
+        "Leaving depends on the number of those who wait.",
+    ));
+    let [heap, inside] = ["heap bytes", "work and key bytes"].map(|figure| own("keep", figure));
+    bars.push(less(
+        "heap of a key in flight but work and key, bytes, 1,000,000 keys",
+        heap.zip(inside).map(|(heap, inside)| heap - inside),
+        180.0,
+        "The allocation of a flight and the table's share of it are bigger than they should be.",
+    ));
+    bars.push(contend(results));
+    bars
+}
+
+/// A call that nobody joins.
+fn lone(results: &Results) -> [Bar; 3] {
+    let ns = |results: &Results, name: &str| results.get("lone", name, "ns");
+    let own = ns(results, Plain::NAME);
+    let peer = best(results, &[Kind::Crate], Better::Less, ns);
+    let bar = |what, beside, to: Option<f64>, limit, why| Bar {
+        what,
+        beside,
+        is: own.zip(to).map(|(own, to)| own / to),
+        limit,
+        better: Better::Less,
+        why,
+    };
+    let costs = "The table's lock is taken twice, the flight's lock at each of its steps, and a panic of the work is caught; the \
+                 floor does less.";
+    let lent = "The best crate does little more than the floor: its leader drives its own future, and a drop of the leader starts \
+                the work again.";
+    [
+        bar(
+            "a lone call, ratio of ns",
+            Some(floor::SIP),
+            ns(results, floor::SIP),
+            1.0,
+            costs,
+        ),
+        bar(
+            "a lone call, ratio of ns",
+            peer.map(|(name, _)| name),
+            peer.map(|(_, ns)| ns),
+            0.5,
+            lent,
+        ),
+        Bar {
+            what: "a lone call, allocations",
+            beside: None,
+            is: results.get("lone", Plain::NAME, "allocations"),
+            limit: 1.0,
+            better: Better::Less,
+            why: "A flight is more than one allocation.",
+        },
+    ]
+}
+
+fn join(results: &Results) -> Bar {
+    let ns = |results: &Results, name: &str| results.get("join", name, "ns");
+    let peer = best(results, &PEERS, Better::Less, ns);
+    Bar {
+        what: "joining and the answer, ratio of ns",
+        beside: peer.map(|(name, _)| name),
+        is: ns(results, Plain::NAME)
+            .zip(peer)
+            .map(|(own, (_, peer))| own / peer),
+        limit: 0.75,
+        better: Better::Less,
+        why: "A caller that joins takes the lock of the table and that of the flight, and the latter again when it leaves.",
+    }
+}
+
+/// Who is served when driver and backup are never polled again.
+fn served(results: &Results) -> [Bar; 2] {
+    let bar = |what, subject, why| Bar {
+        what,
+        beside: None,
+        is: results.get("wake", subject, "served of 998"),
+        limit: 998.0,
+        better: Better::More,
+        why,
+    };
+    [
+        bar(
+            "served though driver and backup are never polled again, of 998",
+            Plain::NAME,
+            "Without a task, nobody is left to poll: the flight goes on when anybody else is polled, joins, or leaves. With an \
+             autopilot all are served.",
+        ),
+        bar(
+            "the same, with an autopilot",
+            Autopilot::NAME,
+            "The task does not take over.",
+        ),
+    ]
+}
+
+fn contend(results: &Results) -> Bar {
+    let top = |results: &Results, name: &str| results.highest("contend", name, "calls a second");
+    let peer = best(results, &[Kind::Crate], Better::More, top);
+    Bar {
+        what: "contention, ratio of calls a second",
+        beside: peer.map(|(name, _)| name),
+        is: top(results, Plain::NAME)
+            .zip(peer)
+            .map(|(own, (_, peer))| own / peer),
+        limit: 1.4,
+        better: Better::More,
+        why: "A flight holds locks for longer than its peers do.",
+    }
+}

@@ -1,0 +1,215 @@
+//! Runs the tests, each in a process of its own, and gathers their figures.
+//!
+//! R1. A pass runs every test of every subject once; what is exact, counts of bytes and of wakes, is run in the first pass only.
+
+use crate::child::{Figures, Size, median};
+use crate::floor;
+use crate::machine::Machine;
+use crate::subject::{self, Kind, NAMES};
+use crate::tool;
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// A test, and how often it is run.
+struct Test {
+    name: &'static str,
+    often: Often,
+    /// False for those that a cache cannot take part in: what it keeps, it does not load.
+    caches: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Often {
+    Once,
+    EachPass,
+    /// What threads do to each other varies most.
+    TwiceEachPass,
+}
+
+const TESTS: [Test; 8] = [
+    Test {
+        name: "lone",
+        often: Often::EachPass,
+        caches: true,
+    },
+    Test {
+        name: "yield",
+        often: Often::EachPass,
+        caches: true,
+    },
+    Test {
+        name: "join",
+        often: Often::EachPass,
+        caches: true,
+    },
+    Test {
+        name: "leave",
+        often: Often::EachPass,
+        caches: true,
+    },
+    Test {
+        name: "contend",
+        often: Often::TwiceEachPass,
+        caches: false,
+    },
+    Test {
+        name: "contend-fresh",
+        often: Often::EachPass,
+        caches: true,
+    },
+    Test {
+        name: "wake",
+        often: Often::Once,
+        caches: true,
+    },
+    Test {
+        name: "keep",
+        often: Often::Once,
+        caches: true,
+    },
+];
+
+/// Everything that was measured.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Results {
+    pub(crate) machine: Machine,
+    pub(crate) passes: usize,
+    /// Tools that are not there, and what is missing without them.
+    pub(crate) missing: Vec<String>,
+    /// By test, subject and figure: one for each time it was run.
+    samples: BTreeMap<String, BTreeMap<String, BTreeMap<String, Vec<f64>>>>,
+}
+
+impl Results {
+    /// The median of a figure.
+    pub(crate) fn get(&self, test: &str, subject: &str, figure: &str) -> Option<f64> {
+        self.samples(test, subject, figure).map(median)
+    }
+
+    /// The highest of a figure.
+    pub(crate) fn highest(&self, test: &str, subject: &str, figure: &str) -> Option<f64> {
+        let samples = self.samples(test, subject, figure)?;
+        samples.iter().copied().reduce(f64::max)
+    }
+
+    fn samples(&self, test: &str, subject: &str, figure: &str) -> Option<&[f64]> {
+        let figures = self.samples.get(test)?.get(subject)?;
+        figures.get(figure).map(Vec::as_slice)
+    }
+
+    fn add(&mut self, test: &str, subject: &str, figures: Figures) {
+        let subjects = self.samples.entry(test.to_owned()).or_default();
+        let samples = subjects.entry(subject.to_owned()).or_default();
+        for (figure, value) in figures {
+            samples.entry(figure).or_default().push(value);
+        }
+    }
+}
+
+/// Runs everything, and tells on stderr how far it is.
+///
+/// # Errors
+/// The first test that fails; a tool that is missing is no failure.
+pub(crate) fn measure(passes: usize) -> Result<Results, String> {
+    let mut results = Results {
+        machine: Machine::this(),
+        passes,
+        missing: Vec::new(),
+        samples: BTreeMap::new(),
+    };
+    let others = tool::others(&mut results.missing);
+    for pass in 0..passes {
+        for test in &TESTS {
+            let times = match test.often {
+                Often::Once => usize::from(pass == 0),
+                Often::EachPass => 1,
+                Often::TwiceEachPass => 2,
+            };
+            for _ in 0..times {
+                eprintln!(
+                    "bench-flights: pass {} of {passes}: {}",
+                    pass + 1,
+                    test.name
+                );
+                for subject in subjects(test) {
+                    results.add(test.name, subject, child(test.name, subject, "full")?);
+                }
+                for other in &others {
+                    if let Some(figures) = other.run(test.name, "full")? {
+                        results.add(test.name, other.name(), figures);
+                    }
+                }
+            }
+        }
+    }
+    match tool::Callgrind::find() {
+        Some(callgrind) => instructions(&callgrind, &mut results)?,
+        None => results
+            .missing
+            .push("valgrind is not installed: instructions are not counted".to_owned()),
+    }
+    Ok(results)
+}
+
+/// Runs every test in little; how many there were.
+///
+/// # Errors
+/// The first test that fails.
+pub(crate) fn smoke() -> Result<usize, String> {
+    let mut missing = Vec::new();
+    let others = tool::others(&mut missing);
+    let mut runs = 0;
+    for test in &TESTS {
+        for subject in subjects(test) {
+            child(test.name, subject, "smoke")?;
+            runs += 1;
+        }
+        for other in &others {
+            runs += usize::from(other.run(test.name, "smoke")?.is_some());
+        }
+    }
+    missing
+        .iter()
+        .for_each(|what| println!("bench-flights: {what}"));
+    Ok(runs)
+}
+
+/// Who takes part in a test.
+fn subjects(test: &Test) -> impl Iterator<Item = &'static str> {
+    let floors = (test.name == "lone").then_some([floor::SIP, floor::FOLD]);
+    let caches = test.caches;
+    let takes_part = move |name: &&str| caches || subject::kind(name) != Some(Kind::Cache);
+    floors
+        .into_iter()
+        .flatten()
+        .chain(NAMES.into_iter().filter(takes_part))
+}
+
+/// Runs one test in a process of its own (M1).
+fn child(test: &str, subject: &str, size: &str) -> Result<Figures, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args(["child", test, subject, size]);
+    tool::figures(&mut command).map_err(|why| format!("{test} of {subject}: {why}"))
+}
+
+/// Instructions of the paths that one thread takes: those of a long run less those of a short one.
+fn instructions(callgrind: &tool::Callgrind, results: &mut Results) -> Result<(), String> {
+    // Rounds of `join` have 1,001 callers each.
+    for (test, short, long, each) in [("lone", 2_000, 6_000, 1.0), ("join", 4, 12, 1_001.0)] {
+        debug_assert!(Size::parse(&short.to_string()).is_some());
+        eprintln!("bench-flights: instructions of {test}");
+        let tested = TESTS.iter().filter(|known| known.name == test);
+        for subject in tested.flat_map(subjects) {
+            let less = callgrind.instructions(test, subject, short)?;
+            let more = callgrind.instructions(test, subject, long)?;
+            let per = (more - less) / ((long - short) as f64 * each);
+            results.add(
+                test,
+                subject,
+                Figures::from([("instructions".to_owned(), per)]),
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Programs that are run beside our own: Go, Node and valgrind, where they are installed.
+
+use crate::child::Figures;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder of the programs in other languages.
+const OTHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/other");
+/// The tests that they have.
+const TESTS: [&str; 4] = ["lone", "join", "contend", "keep"];
+
+/// Go's single flight.
+pub(crate) const GO: &str = "Go singleflight";
+/// A map of promises in Node.
+pub(crate) const NODE: &str = "Node promise map";
+
+/// A program in another language.
+#[derive(Debug)]
+pub(crate) struct Other {
+    name: &'static str,
+    command: Vec<PathBuf>,
+}
+
+impl Other {
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Runs a test, if it has it.
+    pub(crate) fn run(&self, test: &str, size: &str) -> Result<Option<Figures>, String> {
+        if !TESTS.contains(&test) {
+            return Ok(None);
+        }
+        let [program, arguments @ ..] = &self.command[..] else {
+            return Ok(None);
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).args([test, size]);
+        figures(&mut command)
+            .map(Some)
+            .map_err(|why| format!("{test} of {}: {why}", self.name))
+    }
+}
+
+/// The programs in other languages that can be run here; what cannot be is told.
+pub(crate) fn others(missing: &mut Vec<String>) -> Vec<Other> {
+    let mut others = Vec::new();
+    match go() {
+        Ok(program) => others.push(Other {
+            name: GO,
+            command: vec![program],
+        }),
+        Err(why) => missing.push(format!("{GO} was not run: {why}")),
+    }
+    if version("node", "--version").is_some() {
+        let script = Path::new(OTHER).join("node/promise_map.js");
+        others.push(Other {
+            name: NODE,
+            command: vec!["node".into(), "--expose-gc".into(), script],
+        });
+    } else {
+        missing.push(format!("{NODE} was not run: node is not installed"));
+    }
+    others
+}
+
+/// Builds the Go program beside this one. Its one dependency is where Debian's packages put it.
+fn go() -> Result<PathBuf, String> {
+    if version("go", "version").is_none() {
+        return Err("go is not installed (Debian: golang-go, golang-golang-x-sync-dev)".to_owned());
+    }
+    let program = std::env::current_exe()
+        .map_err(|error| error.to_string())?
+        .with_file_name("bench-flights-go");
+    let built = Command::new("go")
+        .env("GO111MODULE", "off")
+        .env("GOPATH", "/usr/share/gocode")
+        .arg("build")
+        .arg("-o")
+        .arg(&program)
+        .arg(Path::new(OTHER).join("go/main.go"))
+        .output()
+        .map_err(|error| error.to_string())?;
+    if built.status.success() {
+        return Ok(program);
+    }
+    let said = String::from_utf8_lossy(&built.stderr);
+    let first = said.lines().find(|line| !line.starts_with('#'));
+    Err(format!(
+        "it cannot be built (Debian: golang-golang-x-sync-dev): {}",
+        first.unwrap_or("no reason given")
+    ))
+}
+
+/// What a program says when it is asked for its version; `None` if it is not installed.
+pub(crate) fn version(program: &str, ask: &str) -> Option<String> {
+    let said = Command::new(program).arg(ask).output().ok()?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    let line = text.lines().next()?.trim().to_owned();
+    said.status.success().then_some(line)
+}
+
+/// Runs a program that prints figures as JSON.
+pub(crate) fn figures(command: &mut Command) -> Result<Figures, String> {
+    let said = command.output().map_err(|error| error.to_string())?;
+    if !said.status.success() {
+        return Err(format!(
+            "{}: {}",
+            said.status,
+            String::from_utf8_lossy(&said.stderr).trim()
+        ));
+    }
+    serde_json::from_slice(&said.stdout).map_err(|error| format!("no figures: {error}"))
+}
+
+/// valgrind's counter of instructions.
+#[derive(Debug)]
+pub(crate) struct Callgrind;
+
+impl Callgrind {
+    /// If it is installed.
+    pub(crate) fn find() -> Option<Self> {
+        version("valgrind", "--version").map(|_| Self)
+    }
+
+    /// Instructions of a whole run of a test.
+    pub(crate) fn instructions(
+        &self,
+        test: &str,
+        subject: &str,
+        size: usize,
+    ) -> Result<f64, String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let said = Command::new("valgrind")
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .arg(program)
+            .args(["child", test, subject, &size.to_string()])
+            .output()
+            .map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&said.stderr);
+        text.lines()
+            .find_map(|line| line.split_once("Collected :"))
+            .and_then(|(_, count)| count.trim().parse().ok())
+            .filter(|_| said.status.success())
+            .ok_or_else(|| format!("{test} of {subject} under callgrind: {text}"))
+    }
+}
