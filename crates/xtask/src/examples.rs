@@ -1,5 +1,6 @@
 //! The chore that runs every example of every crate, as cargo knows them: none can be forgotten.
 
+use crate::tools::cargo;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -77,12 +78,6 @@ fn list(value: &Value) -> &[Value] {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-fn cargo(root: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(arguments).current_dir(root);
-    command
 }
 
 /// Runs a command to its end, or for as long as we have patience.
