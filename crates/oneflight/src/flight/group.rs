@@ -450,7 +450,8 @@ where
             }
         };
         match flight.state.publish() {
-            Ok(call) => call.wake(),
+            Ok(false) => {}
+            Ok(true) => flight.state.call().wake(),
             // It was ended from outside while it was made.
             Err(Over) => flight.drop_work(),
         }

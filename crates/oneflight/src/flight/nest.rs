@@ -16,6 +16,7 @@ thread_local! {
 pub(crate) struct Polled(());
 
 /// Notes that the flight at this address is being polled.
+#[inline]
 pub(crate) fn enter(flight: *const ()) -> Polled {
     // A thread on its way out has no list any more: then nothing is noted, and nothing is found.
     let _ = POLLED.try_with(|polled| polled.borrow_mut().push(flight.addr()));
@@ -23,6 +24,7 @@ pub(crate) fn enter(flight: *const ()) -> Polled {
 }
 
 /// How many flights deep the flight at this address is being polled; none if it is not.
+#[inline]
 pub(crate) fn depth(flight: *const ()) -> Option<usize> {
     let found = POLLED.try_with(|polled| {
         let polled = polled.borrow();
@@ -35,6 +37,7 @@ pub(crate) fn depth(flight: *const ()) -> Option<usize> {
 }
 
 impl Drop for Polled {
+    #[inline]
     fn drop(&mut self) {
         let _ = POLLED.try_with(|polled| polled.borrow_mut().pop());
     }

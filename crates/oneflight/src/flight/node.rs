@@ -47,7 +47,7 @@ pub(crate) struct Head<K, V, E> {
     /// When it is overdue.
     pub(crate) deadline: Option<Instant>,
     pub(crate) state: State,
-    answer: UnsafeCell<Option<Result<V, Error<E>>>>,
+    answer: UnsafeCell<Option<Answer<V, E>>>,
 }
 
 /// A flight with its work. The head comes first, so that a pointer to the one is a pointer to the other.
@@ -66,12 +66,13 @@ struct Work<F> {
 
 /// What is done with the work by those who do not know its type.
 struct OfWork<K, V, E> {
-    poll: unsafe fn(Pointer<K, V, E>) -> Poll<Result<V, Error<E>>>,
+    poll: unsafe fn(Pointer<K, V, E>) -> Poll<Answer<V, E>>,
     drop: unsafe fn(Pointer<K, V, E>),
     free: unsafe fn(Pointer<K, V, E>),
 }
 
 type Pointer<K, V, E> = NonNull<Head<K, V, E>>;
+type Answer<V, E> = Answer<V, E>;
 
 /// A flight whose work is being made, by the one who has this.
 pub(crate) struct Fresh<K, V, E, F> {
@@ -102,6 +103,7 @@ where
     F: Future<Output = Result<V, E>> + Send + 'static,
 {
     /// A flight in phase Making, and a second reference to it.
+    #[inline]
     pub(crate) fn new(birth: Birth<K>) -> (Self, Shared<K, V, E>) {
         let node = Box::new(Node {
             head: Head {
@@ -137,6 +139,7 @@ where
     }
 
     /// Puts the work in its place.
+    #[inline]
     pub(crate) fn put(self, future: F, limit: Option<Task>) -> Shared<K, V, E> {
         let node = self.flight.head.cast::<Node<K, V, E, F>>();
         // SAFETY: the flight was made with work of this type (`new`), and `self.flight` keeps it alive.
@@ -173,7 +176,7 @@ impl<K, V, E> Shared<K, V, E> {
     }
 
     /// Polls the work once. Only for the one who has put the phase to Polling (N1).
-    pub(crate) fn poll_work(&self) -> Poll<Result<V, Error<E>>> {
+    pub(crate) fn poll_work(&self) -> Poll<Answer<V, E>> {
         // SAFETY: `of_work` points to a constant.
         let of_work = unsafe { self.of_work.as_ref() };
         // SAFETY: the function is that of this node's work; the flight is alive; the caller has put the phase to Polling.
@@ -189,7 +192,7 @@ impl<K, V, E> Shared<K, V, E> {
     }
 
     /// Writes the answer. Only for the one who has put the phase to Landing, once, before it is Landed (N3).
-    pub(crate) fn put_answer(&self, answer: Result<V, Error<E>>) {
+    pub(crate) fn put_answer(&self, answer: Answer<V, E>) {
         self.answer.with_mut(|place| {
             // SAFETY: the caller alone is landing the flight; nobody reads before it has landed (N3).
             let place = unsafe { &mut *place };
@@ -199,7 +202,7 @@ impl<K, V, E> Shared<K, V, E> {
     }
 
     /// The answer. Only for those who have seen the phase Landed (N3).
-    pub(crate) fn answer(&self) -> Option<Result<V, Error<E>>>
+    pub(crate) fn answer(&self) -> Option<Answer<V, E>>
     where
         V: Clone,
     {
@@ -211,6 +214,7 @@ impl<K, V, E> Shared<K, V, E> {
     }
 
     /// Drops two references to one flight at once. If there are no others, it takes no atomic step.
+    #[inline]
     pub(crate) fn drop_both(one: Self, other: Option<Self>) {
         let Some(other) = other else { return };
         debug_assert!(one.is(&other), "N4: two references to two flights");
@@ -340,7 +344,7 @@ where
     ///
     /// # Safety
     /// `head` is of a live node of this type, and the caller has put the phase to Polling (N1).
-    unsafe fn poll(head: Pointer<K, V, E>) -> Poll<Result<V, Error<E>>> {
+    unsafe fn poll(head: Pointer<K, V, E>) -> Poll<Answer<V, E>> {
         let data = head.as_ptr().cast_const().cast();
         // SAFETY: the vtable's functions are those for such a head. This waker owns no reference, which `ManuallyDrop` makes up
         // for, and it does not outlive the call, during which the node is alive.

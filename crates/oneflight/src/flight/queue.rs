@@ -231,6 +231,7 @@ impl Crowd {
 
 impl Call {
     /// Wakes them. Never under a lock.
+    #[inline]
     pub(crate) fn wake(self) {
         let Self {
             first,

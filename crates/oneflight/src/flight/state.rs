@@ -100,6 +100,7 @@ pub(crate) struct Over;
 
 impl State {
     /// A flight with its leader, who is making the work: nobody may poll it.
+    #[inline]
     pub(crate) fn making() -> Self {
         Self {
             word: AtomicU64::new(Phase::Making as u64 | WOKEN | WAITER),
@@ -109,17 +110,20 @@ impl State {
     }
 
     /// True if its end is settled (S3).
+    #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.read().is_over()
     }
 
     /// How many have called so far.
+    #[inline]
     pub(crate) fn callers(&self) -> u32 {
         // ORDERING: Relaxed: written under the shard's lock, and read under it or after the flight has left the table under it.
         self.callers.load(Ordering::Relaxed)
     }
 
     /// One more caller, unless it is too late. Only under the shard's lock.
+    #[inline]
     pub(crate) fn join(&self) -> bool {
         let joined = self.update(|word| word.unless_over().map(|word| word.more()));
         if joined.is_ok() {
@@ -143,22 +147,31 @@ impl State {
         boarded.is_ok().then(|| queue.reserve_for_pilot())
     }
 
-    /// The work is made: whoever is polled may poll it.
-    pub(crate) fn publish(&self) -> Result<Call, Over> {
-        let made =
-            self.update(|word| Ok(word.unless_over()?.without(WANTED).in_phase(Phase::Idle)))?;
+    /// The work is made: whoever is polled may poll it. True if somebody waits for that: then [`State::call`] is due.
+    #[inline]
+    pub(crate) fn publish(&self) -> Result<bool, Over> {
+        let made = self.update(|word| {
+            let word = word.unless_over()?;
+            Ok(word.without(WANTED).in_phase(Phase::Idle))
+        })?;
         debug_assert_eq!(made.phase(), Phase::Making, "S1: made twice");
-        if made.has(WANTED) {
-            return Ok(self.queue.lock().call(made.others()));
-        }
-        Ok(Call::default())
+        Ok(made.has(WANTED))
+    }
+
+    /// Whom to wake, now that the work is made.
+    #[cold]
+    pub(crate) fn call(&self) -> Call {
+        let mut queue = self.queue.lock();
+        queue.call(self.read().others())
     }
 
     /// A waiter was polled.
+    #[inline]
     pub(crate) fn begin(&self, slot: &mut u32, waker: &Waker) -> Turn {
-        if let Some(turn) = self.turn() {
-            return turn;
-        }
+        self.turn().unwrap_or_else(|| self.wait(slot, waker))
+    }
+
+    fn wait(&self, slot: &mut u32, waker: &Waker) -> Turn {
         let mut queue = self.queue.lock();
         // Under the lock once more: who changes the phase into one that this waiter cares for looks into the queue after it (S2).
         loop {
@@ -179,6 +192,7 @@ impl State {
     }
 
     /// What a waiter has to do, if it need not wait.
+    #[inline]
     fn turn(&self) -> Option<Turn> {
         loop {
             let word = self.read();
@@ -242,6 +256,7 @@ impl State {
     }
 
     /// The one who has the work in hand settles its end. True if nobody else waits: then the caller takes the answer with it (S4).
+    #[inline]
     pub(crate) fn landing(&self) -> Result<bool, Over> {
         let word = self.update(|word| Ok(word.unless_over()?.in_phase(Phase::Landing)))?;
         debug_assert!(word.is_in_hand(), "S1");
@@ -305,12 +320,14 @@ impl State {
         (Left::Goes(next.map(|(_, waker)| waker)), old)
     }
 
+    #[inline]
     fn read(&self) -> Word {
         // ORDERING: Acquire pairs with the Release of every update: who sees a phase sees what was written before it.
         Word(self.word.load(Ordering::Acquire))
     }
 
     /// One step of the word; false if it is another by now.
+    #[inline]
     fn swap(&self, from: Word, to: Word) -> bool {
         // ORDERING: AcqRel: the work and the answer are handed from one phase to the next (N1, N3).
         self.word
@@ -319,6 +336,7 @@ impl State {
     }
 
     /// The word before the step that `next` describes; its error if it has none.
+    #[inline]
     fn update(&self, next: impl Fn(Word) -> Result<Word, Over>) -> Result<Word, Over> {
         loop {
             let word = self.read();
