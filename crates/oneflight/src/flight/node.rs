@@ -72,7 +72,7 @@ struct OfWork<K, V, E> {
 }
 
 type Pointer<K, V, E> = NonNull<Head<K, V, E>>;
-type Answer<V, E> = Answer<V, E>;
+type Answer<V, E> = Result<V, Error<E>>;
 
 /// A flight whose work is being made, by the one who has this.
 pub(crate) struct Fresh<K, V, E, F> {
