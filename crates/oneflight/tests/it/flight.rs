@@ -180,32 +180,24 @@ fn a6_unpolled_callers_by_the_dozen_do_not_hold_up_a_new_one_nor_any_with_an_aut
 }
 
 #[test]
-fn a7_waiter_cancelled_and_nobody_else_notices() {
-    let group = Flights::new();
-    let mut s = Script::new(&group);
-    let (a, b, c) = (s.call("k"), s.call("k"), s.call("k"));
-    s.settle();
-    s.drop_call(b);
-    assert!(!s.is_dropped("k", 0));
-    s.finish_work("k", 7);
-    assert_eq!((s.answer(a), s.answer(c)), (Some(7), Some(7)));
-}
-
-#[test]
 fn a8_first_callers_limit_is_its_own() {
     let clock = HandClock::new();
     let group: Flights = Group::builder().clock(clock.clone()).build();
-    let (asked, mut s) = (AtomicUsize::new(0), Script::new(&group));
-    let b = s.call("k");
-    let mut first = Box::pin(group.join("k").expect("a flight is up").within(SECOND));
-    s.settle();
+    let mut s = Script::new(&group);
+    let work = s.work("k");
+    let first = group.run("k", work);
+    assert!(first.led());
+    let mut first = Box::pin(first.within(SECOND));
     assert!(first.as_mut().now_or_never().is_none());
+    let others = [s.call("k"), s.call("k")];
+    s.settle();
     clock.advance(SECOND);
     let error = now(first.as_mut()).unwrap_err();
     assert!(error.is_timeout() && !error.is_overdue());
-    asked.fetch_add(1, Ordering::Relaxed);
+    drop(first);
     s.finish_work("k", 7);
-    assert_eq!(s.answer(b), Some(7));
+    assert_eq!(others.map(|call| s.answer(call)), [Some(7), Some(7)]);
+    assert_eq!(s.starts("k"), 1);
 }
 
 #[test]
@@ -356,21 +348,6 @@ fn a11_caller_that_comes_while_the_last_is_leaving_gets_a_flight_of_its_own() {
     assert!(now(cancelled).unwrap_err().is_closed());
     assert_eq!(*seen.lock().unwrap(), [true, true, true]);
     assert_eq!(group.in_flight(), 0);
-}
-
-#[test]
-fn a12_cancel_of_a_waiter_leaves_the_key_in_the_table() {
-    let group = Flights::new();
-    let mut s = Script::new(&group);
-    let (a, b) = (s.call("k"), s.call("k"));
-    s.settle();
-    s.drop_call(a);
-    let c = s.call("k");
-    s.finish_work("k", 7);
-    assert_eq!(
-        (s.answer(b), s.answer(c), s.starts("k")),
-        (Some(7), Some(7), 1)
-    );
 }
 
 #[test]
@@ -559,6 +536,41 @@ fn a25_shared_counts_all_who_joined_for_everybody_alike() {
 }
 
 #[test]
+fn a25_on_many_threads_one_caller_of_a_flight_led_and_all_know_how_many_shared_it() {
+    const CALLS: usize = 4_000;
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(4).build().expect("a runtime");
+    let group: Group<u32, u64, ()> = Group::new();
+    let runs = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let call = |_| {
+        let (group, runs) = (group.clone(), runs.clone());
+        runtime.spawn(async move {
+            let work = || async move {
+                tokio::task::yield_now().await;
+                Ok(runs.fetch_add(1, Ordering::SeqCst))
+            };
+            group.run(&1, work).outcome().await.expect("a value")
+        })
+    };
+    let calls: Vec<_> = (0..CALLS).map(call).collect();
+    let mut flights = std::collections::HashMap::<u64, Vec<_>>::new();
+    for outcome in runtime.block_on(futures_util::future::join_all(calls)) {
+        let outcome = outcome.expect("no panic");
+        flights.entry(outcome.value).or_default().push(outcome);
+    }
+    for outcomes in flights.values() {
+        // Nobody left, so all who shared it are here.
+        let shared = u32::try_from(outcomes.len()).expect("few");
+        assert!(outcomes.iter().all(|outcome| outcome.shared == shared));
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.led).count(), 1);
+    }
+    let stats = group.stats();
+    assert_eq!(stats.started, flights.len() as u64);
+    assert_eq!(stats.started + stats.joined, CALLS as u64);
+    assert!(stats.joined > 0, "while one yields, others join");
+}
+
+#[test]
 fn a26_error_shared_by_many_keeps_its_source_and_its_type() {
     let group = Flights::new();
     let mut s = Script::new(&group);
@@ -675,19 +687,6 @@ fn a30_late_answer_of_a_flight_that_timed_out_never_beats_the_newer_one() {
 }
 
 #[test]
-fn a32_dedupe_alone_coalesces_and_remembers_nothing() {
-    let group = Flights::new();
-    let mut s = Script::new(&group);
-    for round in 1..=3 {
-        let calls: Vec<_> = (0..5).map(|_| s.call("k")).collect();
-        s.settle();
-        s.finish_work("k", 7);
-        assert!(calls.iter().all(|&call| s.answer(call) == Some(7)));
-        assert_eq!(s.starts("k"), round);
-    }
-}
-
-#[test]
 fn a37_shutdown_starts_nothing_new_and_ends_what_is_up() {
     let group = Flights::new();
     let mut s = Script::new(&group);
@@ -704,6 +703,29 @@ fn a37_shutdown_starts_nothing_new_and_ends_what_is_up() {
     group.cancel_all();
     assert!(s.is_dropped("hung", 0) && s.error(hung).is_closed());
     assert_eq!((group.stats().cancelled, group.in_flight()), (1, 0));
+}
+
+#[test]
+fn a37_nothing_begins_once_close_has_returned_though_threads_call_all_the_time() {
+    for _ in 0..50 {
+        let group: Group<u64, u64, ()> = Group::new();
+        let started = std::thread::scope(|scope| {
+            for thread in 0..3_u64 {
+                let group = &group;
+                scope.spawn(move || {
+                    let mut keys = (0..).map(|key| key * 3 + thread);
+                    keys.find(|key| now(group.run(key, || ready(Ok(1)))).is_err())
+                });
+            }
+            while group.stats().started < 100 {
+                std::thread::yield_now();
+            }
+            group.close();
+            group.stats().started
+        });
+        // The threads have ended: each was refused, and nothing was started meanwhile.
+        assert_eq!((group.stats().started, group.in_flight()), (started, 0));
+    }
 }
 
 #[test]
@@ -731,20 +753,51 @@ fn a37_shutdown_from_inside_the_work_ends_it() {
 }
 
 #[test]
-fn a39_wall_clock_has_no_say_in_the_age_of_a_flight() {
-    // All time comes from `Clock::now`, an `Instant`, which no wall clock moves: while it stands, no flight ages.
+fn a39_age_of_a_flight_is_by_the_clock_of_its_group_alone() {
+    // The group's clock stands, so nothing ages, however much time passes outside: more than a nanosecond surely does.
     let clock = HandClock::new();
-    let group: Flights = Group::builder()
-        .clock(clock.clone())
-        .max_flight(SECOND)
-        .build();
+    let builder = Group::builder().clock(clock.clone());
+    let group: Flights = builder.max_flight(Duration::from_nanos(1)).build();
     let mut s = Script::new(&group);
-    let (before, a) = (clock.now(), s.call("k"));
+    let outside = Instant::now();
+    let a = s.call("k");
     s.settle();
+    while outside.elapsed() < Duration::from_micros(10) {}
     let b = s.call("k");
-    assert!(!s.led(b) && clock.now() == before);
+    assert!(!s.led(b));
     s.finish_work("k", 7);
     assert_eq!((s.answer(a), s.answer(b)), (Some(7), Some(7)));
+    // It moves, and so does the age.
+    let c = s.call("k");
+    s.settle();
+    clock.advance(Duration::from_nanos(1));
+    assert!(s.error(c).is_overdue());
+}
+
+#[test]
+fn a39_wall_clock_is_never_asked_nor_any_other_behind_the_callers_back() {
+    let mut folders = vec![std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            files += 1;
+            let text = std::fs::read_to_string(&path).expect("text");
+            let code = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            for line in code.filter(|line| !line.contains("tokio::time::Instant::now")) {
+                let asks = ["SystemTime", "Instant::now", ".elapsed("];
+                let asked = asks.iter().find(|ask| line.contains(**ask));
+                assert_eq!(asked, None, "{}: {line}", path.display());
+            }
+        }
+    }
+    assert!(files > 20, "only {files} files were read");
 }
 
 #[test]
