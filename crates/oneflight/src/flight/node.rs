@@ -66,13 +66,14 @@ struct Work<F> {
 
 /// What is done with the work by those who do not know its type.
 struct OfWork<K, V, E> {
-    poll: unsafe fn(Pointer<K, V, E>) -> Poll<Answer<V, E>>,
+    poll: PollWork<K, V, E>,
     drop: unsafe fn(Pointer<K, V, E>),
     free: unsafe fn(Pointer<K, V, E>),
 }
 
 type Pointer<K, V, E> = NonNull<Head<K, V, E>>;
 type Answer<V, E> = Result<V, Error<E>>;
+type PollWork<K, V, E> = unsafe fn(Pointer<K, V, E>) -> Poll<Answer<V, E>>;
 
 /// A flight whose work is being made, by the one who has this.
 pub(crate) struct Fresh<K, V, E, F> {
