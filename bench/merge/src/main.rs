@@ -1,7 +1,7 @@
 //! 20,000 references to 2,000 new keys, PostgreSQL at a round trip of 40 ms: one by one, one by one with a memory, and by the
 //! resolver. In one run, as ratios.
 //!
-//!   ./test shell cargo run --release -p bench            needs PostgreSQL; `./test` starts one
+//!   ./test shell cargo run --release --manifest-path bench/Cargo.toml -p bench-merge      needs PostgreSQL; `./test` starts one
 //!
 //! The ways that take minutes are run for a part of the references and scaled to all of them; the table says so.
 #![forbid(unsafe_code)]
