@@ -51,6 +51,7 @@ pub mod batch;
 mod clock;
 mod error;
 mod flight;
+pub mod guide;
 pub mod scoped;
 mod sync;
 
