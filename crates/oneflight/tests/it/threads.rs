@@ -4,10 +4,12 @@
 
 use crate::model::Random;
 use oneflight::{Error, Group, Spawn, Task};
+// Not std's: that comes built, and ThreadSanitizer would not see its locks.
+use parking_lot::Mutex;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -98,7 +100,7 @@ struct Worker(Mutex<(Sender<Task>, usize)>);
 
 impl Spawn for Worker {
     fn spawn(&self, task: Task) {
-        let mut sender = self.0.lock().unwrap();
+        let mut sender = self.0.lock();
         sender.1 += 1;
         if !sender.1.is_multiple_of(3) {
             sender.0.send(task).expect("the worker lives");
