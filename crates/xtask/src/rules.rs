@@ -15,6 +15,9 @@ const DATA: &str = "crates/testkit/src/data.rs";
 /// The only crates that may contain unsafe code, and deny it outside of one module: the core, and the allocator of the benches.
 const UNSAFE_ROOMS: [&str; 2] = ["crates/oneflight/src/lib.rs", "bench/counting/src/lib.rs"];
 
+/// What may use nothing that a runtime, or wasm32, lacks.
+const CORE: &str = "crates/oneflight/src/";
+
 /// Holds the rules for every text file.
 pub(crate) fn text(file: &File, files: &[File], findings: &mut Vec<String>) {
     for (number, line) in (1..).zip(file.text.lines()) {
@@ -70,6 +73,7 @@ pub(crate) fn rust(file: &File, lines: &[Line], findings: &mut Vec<String>) {
             .or_else(|| not_a_list(file, &lines[at]))
             .or_else(|| uncancelled(file, lines, at))
             .or_else(|| unordered(file, lines, at))
+            .or_else(|| grounded(file, &lines[at]))
         {
             findings.push(format!("{}:{}: {message}", file.path, at + 1));
         }
@@ -153,6 +157,27 @@ fn unordered(file: &File, lines: &[Line], at: usize) -> Option<&'static str> {
     let shown = line.test || file.path.contains("/tests/") || file.path.contains("/examples/");
     (atomic && !shown && !said_above(lines, at, 12, "ORDERING: "))
         .then_some("an atomic access without `// ORDERING: ` and why that one is enough")
+}
+
+/// The core with time, threads or a system of its own: those are handed in, so that it runs on any runtime, and on wasm32.
+fn grounded(file: &File, line: &Line) -> Option<&'static str> {
+    let own = [
+        "Instant::now(",
+        "SystemTime",
+        "thread::spawn(",
+        "thread::sleep(",
+        "thread::park",
+        "thread::Builder",
+        "std::env",
+        "std::fs",
+        "std::net",
+        "process::Command",
+    ];
+    // An adapter names its runtime in full.
+    let code = line.code.replace("tokio::time::Instant::now(", "");
+    let core = file.path.starts_with(CORE) && !line.test;
+    (core && own.iter().any(|name| code.contains(name)))
+        .then_some("time, threads and the system are handed in here; take a `Clock` or a `Spawn`")
 }
 
 /// True if a comment on the line, or on one of the `reach` lines above it, has `word`.
@@ -299,6 +324,20 @@ mod tests {
             "crates/a/src/b.rs",
             "match a.cmp(b) { Ordering::Less => c }"
         ));
+    }
+
+    #[test]
+    fn the_core_has_no_time_and_no_threads_of_its_own() {
+        let core = "crates/oneflight/src/a.rs";
+        assert!(trips(core, "let now = Instant::now();"));
+        assert!(trips(core, "std::thread::spawn(f);"));
+        assert!(!trips(core, "/// let now = Instant::now();"));
+        assert!(!trips(core, "tokio::time::Instant::now().into_std()"));
+        assert!(!trips(
+            core,
+            "#[cfg(test)]\nmod tests {\n    fn a() { thread::spawn(f); }\n}"
+        ));
+        assert!(!trips("crates/a/src/b.rs", "let now = Instant::now();"));
     }
 
     #[test]
