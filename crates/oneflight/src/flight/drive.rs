@@ -30,6 +30,7 @@ pub(crate) struct Landing<K, V, E> {
 }
 
 /// Polls a waiter.
+#[inline]
 pub(crate) fn step<K, V: Clone, E, S>(
     table: &Table<K, V, E, S>,
     flight: &Shared<K, V, E>,
@@ -66,6 +67,7 @@ pub(crate) fn step<K, V: Clone, E, S>(
 }
 
 /// Ends a flight whose work the caller has in hand; an error if it is over already.
+#[inline]
 pub(crate) fn finish<K, V: Clone, E, S>(
     table: &Table<K, V, E, S>,
     flight: &Shared<K, V, E>,

@@ -329,7 +329,7 @@ where
     /// ```
     pub fn cancel_all(&self) {
         for shard in self.table.shards() {
-            let flights: Vec<_> = shard.lock().flights.drain().collect();
+            let flights = std::mem::take(&mut shard.lock().flights);
             for flight in flights {
                 if end_with(&flight, Error::from_other(Other::Closed)) {
                     shard.lock().stats.cancelled += 1;
@@ -338,7 +338,7 @@ where
         }
     }
 
-    fn forget_if<Q>(&self, key: &Q, which: impl FnOnce(&Shared<K, V, E>) -> bool) -> bool
+    fn forget_if<Q>(&self, key: &Q, which: impl Fn(&Shared<K, V, E>) -> bool) -> bool
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -346,13 +346,7 @@ where
         let hash = self.table.hash(key);
         let forgotten = {
             let mut shard = self.table.shard(hash).lock();
-            let found = shard
-                .flights
-                .find_entry(hash, |flight| flight.key.borrow() == key)
-                .ok();
-            let taken = found
-                .filter(|entry| which(entry.get()))
-                .map(|entry| entry.remove().0);
+            let taken = shard.take(hash, |flight| flight.key.borrow() == key && which(flight));
             shard.stats.forgotten += u64::from(taken.is_some());
             taken
         };

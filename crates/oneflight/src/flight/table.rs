@@ -14,6 +14,9 @@ use std::hash::{BuildHasher, Hash};
 /// A shard under its lock.
 type Locked<K, V, E> = Padded<Mutex<Shard<K, V, E>>>;
 
+/// Entries that a shard has room for without giving it back.
+const ROOM: usize = 512;
+
 /// The shards.
 pub(crate) struct Table<K, V, E, S> {
     hasher: S,
@@ -87,9 +90,28 @@ impl<K, V, E, S> Table<K, V, E, S> {
     ) -> Option<Shared<K, V, E>> {
         let mut shard = self.shard(flight.hash).lock();
         count(&mut shard.stats);
-        let entry = shard
-            .flights
-            .find_entry(flight.hash, |other| other.is(flight));
-        Some(entry.ok()?.remove().0)
+        shard.take(flight.hash, |other| other.is(flight))
+    }
+}
+
+impl<K, V, E> Shard<K, V, E> {
+    /// Takes out the flight with this hash that is `which`.
+    pub(crate) fn take(
+        &mut self,
+        hash: u64,
+        which: impl FnMut(&Shared<K, V, E>) -> bool,
+    ) -> Option<Shared<K, V, E>> {
+        let taken = self.flights.find_entry(hash, which).ok()?.remove().0;
+        // A peak is given back: the table is never eight times as large as it need be, but for a few hundred entries.
+        if self.flights.capacity() > ROOM && self.flights.len() < self.flights.capacity() / 8 {
+            self.shrink();
+        }
+        Some(taken)
+    }
+
+    #[cold]
+    fn shrink(&mut self) {
+        self.flights
+            .shrink_to(2 * self.flights.len(), |flight| flight.hash);
     }
 }
