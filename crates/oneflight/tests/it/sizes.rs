@@ -150,8 +150,8 @@ fn a38_a_million_keys_at_once_leave_nothing_behind() {
     drop(calls);
     assert_eq!((group.in_flight(), group.stats().abandoned), (0, KEYS));
     let (kept, kept_bytes) = (LIVE.get() - before.0, BYTES.get() - before.1);
-    // The table keeps the room of its peak, and nothing else.
-    assert!(kept < 100 && kept_bytes < 40 * 1_000_000);
+    // The room of the peak is given back; what is left is what a few hundred flights need.
+    assert!(kept < 100 && kept_bytes < 100_000, "{kept_bytes} bytes");
     drop(group);
     assert_eq!(living(), before, "not all was given back");
     // Last, since what is printed takes memory too.
