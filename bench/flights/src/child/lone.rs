@@ -3,6 +3,8 @@
 use super::{Figures, Size, alone, check, keys, median, ns};
 use crate::subject::Subject;
 use crate::work::{self, Until};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 /// What the work does.
@@ -59,8 +61,24 @@ async fn calls<S: Subject>(
     until: Until,
 ) -> Result<(), String> {
     for key in keys {
-        let answer = subject.call(key, work::Work::new(*key, until)).await;
+        let call = subject.call(key, work::Work::new(*key, until));
+        let answer = match until {
+            Until::Now => call.await,
+            _ => at_once(call).await,
+        };
         check("the answer of a lone call", S::value(answer), *key)?;
     }
     Ok(())
+}
+
+/// Polls a call that is pending once more, and only then leaves it to the runtime: its way back to a task is not the subject's.
+async fn at_once<F: Future>(call: F) -> F::Output {
+    let mut call = pin!(call);
+    for _ in 0..2 {
+        let context = &mut Context::from_waker(Waker::noop());
+        if let Poll::Ready(answer) = call.as_mut().poll(context) {
+            return answer;
+        }
+    }
+    call.await
 }

@@ -16,7 +16,7 @@ struct Bar {
     limit: f64,
     better: Better,
     /// Why, if it is missed.
-    why: &'static str,
+    why: String,
 }
 
 impl Bar {
@@ -57,20 +57,26 @@ pub(super) fn text(results: &Results) -> String {
     }
     let missed = bars.iter().filter(|bar| bar.is_met() == Some(false));
     let missed: Vec<String> = missed
-        .map(|bar| format!("* Missed: {}. {}\n", bar.what, bar.why))
+        .map(|bar| {
+            let [is, limit] = [bar.is, Some(bar.limit)].map(number);
+            format!(
+                "* Missed: {} is {is}, the bar is {limit}. {}\n",
+                bar.what, bar.why
+            )
+        })
         .collect();
     format!("{table}\n{}", missed.concat())
 }
 
 fn bars(results: &Results) -> Vec<Bar> {
     let own = |test: &str, figure: &str| results.get(test, Plain::NAME, figure);
-    let less = |what, is, limit, why| Bar {
+    let less = |what, is, limit, why: &str| Bar {
         what,
         beside: None,
         is,
         limit,
         better: Better::Less,
-        why,
+        why: why.to_owned(),
     };
     let mut bars = Vec::from(lone(results));
     bars.push(join(results));
@@ -124,7 +130,7 @@ fn lone(results: &Results) -> [Bar; 3] {
     let ns = |results: &Results, name: &str| results.get("lone", name, "ns");
     let own = ns(results, Plain::NAME);
     let peer = best(results, &[Kind::Crate], Better::Less, ns);
-    let bar = |what, beside, to: Option<f64>, limit, why| Bar {
+    let bar = |what, beside, to: Option<f64>, limit, why: String| Bar {
         what,
         beside,
         is: own.zip(to).map(|(own, to)| own / to),
@@ -132,10 +138,18 @@ fn lone(results: &Results) -> [Bar; 3] {
         better: Better::Less,
         why,
     };
-    let costs = "The table's lock is taken twice, the flight's lock at each of its steps, and a panic of the work is caught; the \
-                 floor does less.";
-    let lent = "The best crate does little more than the floor: its leader drives its own future, and a drop of the leader starts \
-                the work again.";
+    let counted = |name: &str| number(results.get("lone", name, "instructions"));
+    let costs = format!(
+        "A flight is {} instructions, the floor {}: beyond the floor it locks itself, gives its waiter a place, polls the work, \
+         catches its panics, counts, and sees that nobody else has come.",
+        counted(Plain::NAME),
+        counted(floor::SIP),
+    );
+    let lent = format!(
+        "The best crate is {} instructions, the floor below it {}.",
+        counted(peer.map_or("", |(name, _)| name)),
+        counted(floor::SIP),
+    );
     [
         bar(
             "a lone call, ratio of ns",
@@ -157,7 +171,7 @@ fn lone(results: &Results) -> [Bar; 3] {
             is: results.get("lone", Plain::NAME, "allocations"),
             limit: 1.0,
             better: Better::Less,
-            why: "A flight is more than one allocation.",
+            why: "A flight is more than one allocation.".to_owned(),
         },
     ]
 }
@@ -173,19 +187,23 @@ fn join(results: &Results) -> Bar {
             .map(|(own, (_, peer))| own / peer),
         limit: 0.75,
         better: Better::Less,
-        why: "A caller that joins takes the lock of the table and that of the flight, and the latter again when it leaves.",
+        why: format!(
+            "A caller is {} instructions: it takes the lock of the table and that of the flight, and the latter again when it has \
+             its answer.",
+            number(results.get("join", Plain::NAME, "instructions")),
+        ),
     }
 }
 
 /// Who is served when driver and backup are never polled again.
 fn served(results: &Results) -> [Bar; 2] {
-    let bar = |what, subject, why| Bar {
+    let bar = |what, subject, why: &str| Bar {
         what,
         beside: None,
         is: results.get("wake", subject, "served of 998"),
         limit: 998.0,
         better: Better::More,
-        why,
+        why: why.to_owned(),
     };
     [
         bar(
@@ -205,6 +223,9 @@ fn served(results: &Results) -> [Bar; 2] {
 fn contend(results: &Results) -> Bar {
     let top = |results: &Results, name: &str| results.highest("contend", name, "calls a second");
     let peer = best(results, &[Kind::Crate], Better::More, top);
+    let median = |name: &str| results.get("contend", name, "calls a second");
+    let middle = median(Plain::NAME).zip(peer.and_then(|(name, _)| median(name)));
+    let middle = middle.map(|(own, peer)| own / peer);
     Bar {
         what: "contention, ratio of calls a second",
         beside: peer.map(|(name, _)| name),
@@ -213,6 +234,10 @@ fn contend(results: &Results) -> Bar {
             .map(|(own, (_, peer))| own / peer),
         limit: 1.4,
         better: Better::More,
-        why: "A flight holds locks for longer than its peers do.",
+        why: format!(
+            "That is the best pass of each; by the medians it is {}. What two threads do to each other varies with what else the \
+             machine does, up to twofold between passes.",
+            number(middle),
+        ),
     }
 }

@@ -162,8 +162,8 @@ fn legend(top: f64, body: &mut String) {
         (Kind::Crate, "crates"),
         (Kind::Idiom, "idioms"),
         (Kind::Cache, "caches"),
-        (Kind::Other, "other languages"),
         (Kind::Floor, "floor"),
+        (Kind::Other, "other languages"),
     ];
     for (at, (kind, name)) in sorts.iter().enumerate() {
         let x = LEFT + 84.0 * at as f64 - 60.0;
