@@ -4,6 +4,7 @@ use super::answers::IntoAnswers;
 use super::drive::Core;
 use super::load::{Load, LoadMany};
 use super::run::Limits;
+use std::convert::Infallible;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
@@ -40,9 +41,8 @@ use std::sync::Arc;
 /// # Examples
 /// ```
 /// use oneflight::batch::Loader;
-/// use std::convert::Infallible;
 ///
-/// let loader: Loader<u32, String, Infallible> = Loader::builder()
+/// let loader: Loader<u32, String> = Loader::builder()
 ///     .max_batch(100)
 ///     .build(|keys: Vec<u32>| async move {
 ///         // One query for all of them; what is not there is left out.
@@ -55,7 +55,7 @@ use std::sync::Arc;
 /// assert_eq!(rows, [Some("row 7".to_owned()), None, Some("row 7".to_owned())]);
 /// assert_eq!((loader.stats().batches, loader.stats().sent), (1, 2));
 /// ```
-pub struct Loader<K, V, E> {
+pub struct Loader<K, V, E = Infallible> {
     core: Arc<Core<K, V, E>>,
 }
 
@@ -156,12 +156,13 @@ where
         LoadMany::new(&self.core, keys)
     }
 
-    /// Lets the next call for a key in flight load it anew. Those who wait for the flight still get what it brings.
+    /// Lets the next call for a key in flight load it anew. Those who wait for the flight still get what it brings. True if it was
+    /// in flight.
     ///
     /// A key that waits to be sent stays: it is loaded after this anyway.
-    pub fn forget(&self, key: &K) {
+    pub fn forget(&self, key: &K) -> bool {
         let hash = self.core.hasher.hash_one(key);
-        self.core.window.lock().forget(hash, key);
+        self.core.window.lock().forget(hash, key)
     }
 }
 

@@ -259,7 +259,7 @@ impl<K, L, W> Window<K, L, W> {
     }
 
     /// Lets the next call for this key start a new flight, unless the key only waits: then what it gets is new anyway.
-    pub(super) fn forget(&mut self, hash: u64, key: &K)
+    pub(super) fn forget(&mut self, hash: u64, key: &K) -> bool
     where
         K: Eq,
     {
@@ -269,9 +269,8 @@ impl<K, L, W> Window<K, L, W> {
             let is_flying = matches!(seat.place, Place::Flying(_));
             is_flying && seat.hash == hash && seat.key.as_ref() == Some(key)
         };
-        if let Ok(entry) = self.table.find_entry(hash, is_it) {
-            entry.remove();
-        }
+        let found = self.table.find_entry(hash, is_it);
+        found.map(|entry| entry.remove()).is_ok()
     }
 
     /// Takes a seat out of the table, if it is there: a newer one of the same key stays.

@@ -1,5 +1,6 @@
 //! The tests of the core, in one binary.
 
+mod auto_traits;
 mod batch;
 mod contract;
 mod flight;

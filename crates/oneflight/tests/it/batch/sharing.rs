@@ -184,7 +184,7 @@ fn a13_forget_keeps_the_newer_flight() {
     let s = Script::new(10, 2);
     let mut old = s.load(1);
     old.waits();
-    s.loader.forget(&1);
+    assert!(s.loader.forget(&1));
     let mut new = s.load(1);
     new.waits();
     assert_eq!(s.batches(), [vec![1], vec![1]]);
@@ -215,7 +215,7 @@ fn a13_forgetting_a_key_that_only_waits_changes_nothing() {
     a.waits();
     let mut b = s.load(2);
     b.waits();
-    s.loader.forget(&2);
+    assert!(!s.loader.forget(&2));
     s.loader.forget(&3);
     let mut c = s.load(2);
     c.waits();
