@@ -41,8 +41,8 @@ fn lone(results: &Results) -> Table {
         "A call that nobody joins",
         "One call after the other, each for another key, work that is ready at once. The floor is a key put into a \
          `Mutex<HashMap>` and taken out, and an `Arc` of 64 bytes. \"Pending once\" is the same with work that wakes itself once \
-         before it is ready. Caches keep the value and put another out, which is in their figures. Go's keys are strings, made \
-         beforehand.",
+         before it is ready, and is polled again at once. Caches keep the value and put another out, which is in \
+         their figures. Go's keys are strings, made beforehand.",
         &[
             "",
             "ns",
