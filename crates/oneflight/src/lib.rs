@@ -31,6 +31,7 @@
 //! | [`Scoped`] | the same, for work that borrows or is not `Send`; a leader that is dropped passes the key on |
 //! | [`batch::Loader`] | the round trip for all keys that wait right now |
 //! | [`Builder`] | limits, tasks and clocks, chosen by values |
+//! | [`Observer`] | is told what becomes of every flight and call |
 //! | [`Clock`], [`Spawn`] | what a runtime hands in; with the feature `tokio` there is an adapter |
 //! | [`Error`] | why a call got no value |
 //!
@@ -55,6 +56,7 @@ mod clock;
 mod error;
 mod flight;
 pub mod guide;
+mod observe;
 pub mod scoped;
 mod sync;
 
@@ -69,4 +71,5 @@ pub use error::Error;
 pub use flight::{
     Builder, Group, Join, Mark, Outcome, Stats, WithOutcome, Within, record_panic_locations,
 };
+pub use observe::{Event, Observer};
 pub use scoped::Scoped;

@@ -2,6 +2,7 @@
 
 use super::group::{Autopilot, Group, Options};
 use crate::clock::{Clock, Spawn};
+use crate::observe::{Observer, Observing, Watch};
 use crate::sync::Arc;
 use std::hash::BuildHasher;
 use std::marker::PhantomData;
@@ -26,6 +27,7 @@ use std::time::Duration;
 #[must_use = "a builder does nothing until it builds"]
 pub struct Builder<K, V, E, S = foldhash::fast::RandomState> {
     options: Options,
+    observer: Observing<K>,
     hasher: S,
     shards: usize,
     group: Of<K, V, E>,
@@ -39,6 +41,7 @@ impl<K, V, E> Group<K, V, E> {
     pub fn builder() -> Builder<K, V, E> {
         Builder {
             options: Options::default(),
+            observer: Observing(None),
             hasher: foldhash::fast::RandomState::default(),
             shards: 0,
             group: PhantomData,
@@ -91,6 +94,33 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
         self
     }
 
+    /// Tells `observer` what becomes of every flight and of every call. Another one takes its place; a pair of them is one, too.
+    ///
+    /// The times of its events are measured by the group's [`clock`](Self::clock), and absent without one. See [`Observer`] for
+    /// what it is told, when, and in which order.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "tokio")] {
+    /// # use oneflight::{Event, Group, Tokio};
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let group: Group<u32, u32> = Group::builder()
+    ///     .clock(Tokio)
+    ///     .observer(|key: &u32, event: &Event<'_>| {
+    ///         if let Event::Landed { took: Some(took), callers, .. } = event {
+    ///             println!("the flight for {key} took {took:?} and served {callers}");
+    ///         }
+    ///     })
+    ///     .build();
+    /// assert_eq!(group.run(&1, || async { Ok(7) }).await.unwrap(), 7);
+    /// # });
+    /// # }
+    /// ```
+    pub fn observer(mut self, observer: impl Observer<K> + 'static) -> Self {
+        self.observer = Observing(Some(Arc::new(observer)));
+        self
+    }
+
     /// How many locks the table has, rounded up to a power of two. Usually four for each core.
     pub fn shards(mut self, shards: usize) -> Self {
         self.shards = shards.min(1 << 16);
@@ -102,6 +132,7 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
     pub fn hasher<T: BuildHasher>(self, hasher: T) -> Builder<K, V, E, T> {
         Builder {
             options: self.options,
+            observer: self.observer,
             hasher,
             shards: self.shards,
             group: PhantomData,
@@ -117,6 +148,8 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
             self.options.max_flight.is_none() || self.options.clock.is_some(),
             "a longest flight needs a clock: `Builder::clock`"
         );
-        Group::from_parts(self.hasher, self.shards, self.options)
+        let clock = self.options.clock.clone();
+        let watch = (self.observer.0).map(|observer| Watch::new(observer, clock));
+        Group::from_parts(self.hasher, self.shards, self.options, watch)
     }
 }

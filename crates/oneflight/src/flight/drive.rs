@@ -82,6 +82,7 @@ pub(crate) fn finish<K, V: Clone, E, S>(
         Err(_) => |stats| stats.failed += 1,
     };
     let spare = table.end(flight, count);
+    tell_end(table, flight, &result);
     if alone {
         return Ok(Landing {
             answer: result,
@@ -96,14 +97,20 @@ pub(crate) fn finish<K, V: Clone, E, S>(
 
 /// Ends a flight from outside, whoever has its work in hand: its waiters get `error`, a late result goes nowhere. False if it is
 /// over already.
-pub(crate) fn end_with<K, V, E>(flight: &Shared<K, V, E>, error: Error<E>) -> bool {
+pub(crate) fn end_with<K, V, E, S>(
+    table: &Table<K, V, E, S>,
+    flight: &Shared<K, V, E>,
+    error: Error<E>,
+) -> bool {
     let Ok(in_hand) = flight.state.settle() else {
         return false;
     };
     if !in_hand {
         flight.drop_work();
     }
-    flight.put_answer(Err(error));
+    let answer = Err(error);
+    tell_end(table, flight, &answer);
+    flight.put_answer(answer);
     flight.state.land().wake();
     true
 }
@@ -124,9 +131,24 @@ pub(crate) fn leave<K, V, E, S>(
                 flight.drop_work();
             }
             let spare = table.end(&flight, |stats| stats.abandoned += 1);
+            if let Some(watch) = &table.watch {
+                watch.abandoned(&flight.key, flight.began, flight.state.callers());
+            }
             wakers.wake();
             Shared::drop_both(flight, spare);
         }
+    }
+}
+
+/// Tells the observer, if there is one. Only between the end in the table and that in the state: nobody joins any more, and nobody
+/// has seen the answer yet.
+fn tell_end<K, V, E, S>(
+    table: &Table<K, V, E, S>,
+    flight: &Shared<K, V, E>,
+    result: &Result<V, Error<E>>,
+) {
+    if let Some(watch) = &table.watch {
+        watch.ended(&flight.key, flight.began, flight.state.callers(), result);
     }
 }
 

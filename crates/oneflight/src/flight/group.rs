@@ -11,6 +11,7 @@ use super::stats::Stats;
 use super::table::{Shard, Table};
 use crate::clock::{Clock, Spawn};
 use crate::error::{Error, Other};
+use crate::observe::{Event, Since, Watch};
 use crate::sync::Arc;
 use hashbrown::hash_table::Entry;
 use std::borrow::Borrow;
@@ -73,6 +74,7 @@ impl<K, V, E> Group<K, V, E> {
             foldhash::fast::RandomState::default(),
             0,
             Options::default(),
+            None,
         )
     }
 }
@@ -84,7 +86,12 @@ impl<K, V, E> Default for Group<K, V, E> {
 }
 
 impl<K, V, E, S> Group<K, V, E, S> {
-    pub(crate) fn from_parts(hasher: S, shards: usize, options: Options) -> Self
+    pub(crate) fn from_parts(
+        hasher: S,
+        shards: usize,
+        options: Options,
+        watch: Option<Watch<K>>,
+    ) -> Self
     where
         S: BuildHasher,
     {
@@ -95,7 +102,7 @@ impl<K, V, E, S> Group<K, V, E, S> {
             shards
         };
         Self {
-            table: Arc::new(Table::new(hasher, shards)),
+            table: Arc::new(Table::new(hasher, shards, watch)),
             options: Arc::new(options),
         }
     }
@@ -253,7 +260,7 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let now = self.options.limit().map(|(clock, _)| clock.now());
+        let now = self.now();
         let hash = self.table.hash(key);
         let joined = {
             let mut shard = self.table.shard(hash).lock();
@@ -262,13 +269,13 @@ where
                 .find(hash, |flight| flight.key.borrow() == key)?
                 .clone();
             // A flight that polls us has no answer for us, one that is overdue has none for anybody.
-            let useless = nest::depth(flight.address()).is_some() || overdue(now, &flight);
+            let useless = nest::depth(flight.address()).is_some() || self.is_overdue(now, &flight);
             let joined = !useless && flight.state.join();
             shard.stats.joined += u64::from(joined);
             (flight, joined)
         };
         let (flight, joined) = joined;
-        joined.then(|| self.joined(flight))
+        joined.then(|| self.joined(flight, now))
     }
 
     /// Lets the next call for `key` start a flight of its own. The one that is up still answers those who wait for it. True if
@@ -331,7 +338,7 @@ where
         for shard in self.table.shards() {
             let flights = std::mem::take(&mut shard.lock().flights);
             for flight in flights {
-                if end_with(&flight, Error::from_other(Other::Closed)) {
+                if end_with(&self.table, &flight, Error::from_other(Other::Closed)) {
                     shard.lock().stats.cancelled += 1;
                 }
             }
@@ -350,6 +357,9 @@ where
             shard.stats.forgotten += u64::from(taken.is_some());
             taken
         };
+        if let Some((flight, watch)) = forgotten.as_ref().zip(self.table.watch.as_ref()) {
+            watch.tell(&flight.key, Event::Forgotten);
+        }
         forgotten.is_some()
     }
 
@@ -360,7 +370,7 @@ where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, E>> + Send + 'static,
     {
-        let now = self.options.limit().map(|(clock, _)| clock.now());
+        let now = self.now();
         let hash = ask.hash(&self.table);
         let mut locked = self.table.shard(hash).lock();
         let Shard {
@@ -372,7 +382,7 @@ where
         let mut late = false;
         if let Entry::Occupied(there) = &entry {
             let flight = there.get();
-            late = overdue(now, flight);
+            late = self.is_overdue(now, flight);
             if flight.born >= mark.0 && !late {
                 if let Some(depth) = nest::depth(flight.address()) {
                     let flight = flight.clone();
@@ -383,7 +393,7 @@ where
                     stats.joined += 1;
                     let flight = flight.clone();
                     drop(locked);
-                    return self.joined(flight);
+                    return self.joined(flight, now);
                 }
             }
         }
@@ -398,7 +408,7 @@ where
             key: ask.own(),
             hash,
             born: self.table.epoch(),
-            deadline,
+            began: now,
         });
         let replaced = match entry {
             Entry::Vacant(place) => {
@@ -426,6 +436,9 @@ where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, E>> + Send + 'static,
     {
+        if let Some(watch) = &self.table.watch {
+            watch.tell(fresh.key(), Event::Started);
+        }
         let limit = || {
             let clock = self.options.clock.as_deref();
             clock.zip(deadline).map(|(clock, at)| clock.sleep_until(at))
@@ -440,7 +453,13 @@ where
                 let flight = fresh.without_work();
                 // An error means that it was ended from outside: then those who joined have heard of that.
                 let _ = finish(&self.table, &flight, Err(Error::clone(&panic)));
-                return Join::new(self, At::Failed(panic), true);
+                if let Some(watch) = &self.table.watch {
+                    // Nobody polls for an answer that is there with the call.
+                    let (began, came) = (flight.began, 0);
+                    let shared = flight.state.callers();
+                    watch.waited(&flight.key, Since { began, came }, true, shared);
+                }
+                return Join::new(self, At::Failed(panic), true, 0);
             }
         };
         match flight.state.publish() {
@@ -452,18 +471,22 @@ where
         if let Autopilot::Detached(spawn) = &self.options.pilot {
             self.board(flight.clone(), spawn.as_ref(), true);
         }
-        Join::new(self, At::Flying(flight), true)
+        Join::new(self, At::Flying(flight), true, 0)
     }
 
-    fn joined(&self, flight: Shared<K, V, E>) -> Join<'_, K, V, E, S> {
+    fn joined(&self, flight: Shared<K, V, E>, now: Option<Instant>) -> Join<'_, K, V, E, S> {
+        let came = match &self.table.watch {
+            Some(watch) => watch.joined(&flight.key, flight.began, now),
+            None => 0,
+        };
         if let Autopilot::WhenJoined(spawn) = &self.options.pilot {
             self.board(flight.clone(), spawn.as_ref(), false);
         }
-        Join::new(self, At::Flying(flight), false)
+        Join::new(self, At::Flying(flight), false, came)
     }
 
     fn failed(&self, error: Error<E>) -> Join<'_, K, V, E, S> {
-        Join::new(self, At::Failed(error), false)
+        Join::new(self, At::Failed(error), false, 0)
     }
 
     /// Puts an autopilot on board, unless there is one.
@@ -483,7 +506,7 @@ where
     /// A flight whose place another has taken: overdue, too old for the caller, or over.
     fn displaced(&self, old: &Shared<K, V, E>, overdue: bool) {
         let count: fn(&mut Stats) = if overdue {
-            if !end_with(old, Error::from_other(Other::Overdue)) {
+            if !end_with(&self.table, old, Error::from_other(Other::Overdue)) {
                 return;
             }
             |stats| stats.overdue += 1
@@ -493,13 +516,24 @@ where
             |stats| stats.forgotten += 1
         };
         count(&mut self.table.shard(old.hash).lock().stats);
+        if let (false, Some(watch)) = (overdue, &self.table.watch) {
+            watch.tell(&old.key, Event::Forgotten);
+        }
     }
-}
 
-impl Options {
-    /// The limit of a flight, with the clock that measures it.
-    fn limit(&self) -> Option<(&dyn Clock, Duration)> {
-        Some((self.clock.as_deref()?, self.max_flight?))
+    /// The time now, if anybody cares.
+    fn now(&self) -> Option<Instant> {
+        let clock = self.options.clock.as_deref()?;
+        let is_measured = self.options.max_flight.is_some() || self.table.watch.is_some();
+        is_measured.then(|| clock.now())
+    }
+
+    /// True if the flight takes longer than it may.
+    fn is_overdue(&self, now: Option<Instant>, flight: &Shared<K, V, E>) -> bool {
+        let flown = now.zip(flight.began);
+        flown
+            .zip(self.options.max_flight)
+            .is_some_and(|((now, began), limit)| now.saturating_duration_since(began) >= limit)
     }
 }
 
@@ -563,11 +597,6 @@ impl<K: Hash + Eq> Ask<K> for Given<K> {
     fn own(self) -> K {
         self.0
     }
-}
-
-fn overdue<K, V, E>(now: Option<Instant>, flight: &Shared<K, V, E>) -> bool {
-    now.zip(flight.deadline)
-        .is_some_and(|(now, deadline)| deadline <= now)
 }
 
 fn reentrant<E>(key: &impl fmt::Debug, depth: usize) -> Error<E> {

@@ -9,6 +9,7 @@ use super::queue::NOBODY;
 use super::state::Who;
 use crate::clock::Task;
 use crate::error::{Error, Other};
+use crate::observe::Since;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -29,8 +30,10 @@ pub struct Join<'g, K, V, E, S> {
     group: &'g Group<K, V, E, S>,
     at: At<K, V, E>,
     slot: u32,
-    shared: u32,
     led: bool,
+    /// While it flies: how many nanoseconds after the flight it came. After: how many share it. In one place, so that a call is not
+    /// larger for an observer that few have.
+    note: u64,
 }
 
 pub(crate) enum At<K, V, E> {
@@ -52,13 +55,14 @@ pub struct Outcome<V> {
 }
 
 impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
-    pub(crate) fn new(group: &'g Group<K, V, E, S>, at: At<K, V, E>, led: bool) -> Self {
+    /// A call that came so many nanoseconds after its flight began, if that is measured.
+    pub(crate) fn new(group: &'g Group<K, V, E, S>, at: At<K, V, E>, led: bool, came: u64) -> Self {
         Self {
             group,
             at,
             slot: NOBODY,
-            shared: 0,
             led,
+            note: came,
         }
     }
 
@@ -117,6 +121,35 @@ impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
     }
 }
 
+impl<K, V, E, S> Join<'_, K, V, E, S> {
+    /// The flight has landed: from here on the note is how many share it.
+    fn told(&mut self, callers: u32) {
+        if let (Some(watch), At::Flying(flight)) = (&self.group.table.watch, &self.at) {
+            watch.waited(&flight.key, self.since(flight), self.led, callers);
+        }
+        self.note = callers.into();
+    }
+
+    /// Leaves, since its limit has passed.
+    fn give_up(self) {
+        if let (Some(watch), At::Flying(flight)) = (&self.group.table.watch, &self.at) {
+            watch.timed_out(&flight.key, self.since(flight));
+        }
+    }
+
+    fn since(&self, flight: &Shared<K, V, E>) -> Since {
+        Since {
+            began: flight.began,
+            came: self.note,
+        }
+    }
+
+    /// How many share the flight, once it has landed.
+    fn shared(&self) -> u32 {
+        u32::try_from(self.note).unwrap_or(u32::MAX)
+    }
+}
+
 impl<K, V: Clone, E, S> Future for Join<'_, K, V, E, S> {
     type Output = Result<V, Error<E>>;
 
@@ -133,7 +166,7 @@ impl<K, V: Clone, E, S> Future for Join<'_, K, V, E, S> {
         let (answer, spare) = match step {
             Step::Pending => return Poll::Pending,
             Step::Landed(landing) => {
-                this.shared = landing.callers;
+                this.told(landing.callers);
                 (landing.answer, landing.spare)
             }
             Step::Abandoned => {
@@ -181,7 +214,7 @@ impl<K, V: Clone, E, S> Future for WithOutcome<'_, K, V, E, S> {
         Pin::new(&mut *join).poll(context).map_ok(|value| Outcome {
             value,
             led: join.led,
-            shared: join.shared,
+            shared: join.shared(),
         })
     }
 }
@@ -212,7 +245,9 @@ impl<K, V: Clone, E, S> Future for Within<'_, K, V, E, S> {
             return Poll::Ready(answer);
         }
         this.sleep.as_mut().poll(context).map(|()| {
-            this.join = None;
+            if let Some(join) = this.join.take() {
+                join.give_up();
+            }
             Err(Error::from_other(Other::TimedOut))
         })
     }

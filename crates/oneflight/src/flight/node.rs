@@ -44,8 +44,8 @@ pub(crate) struct Head<K, V, E> {
     pub(crate) hash: u64,
     /// The group's epoch when the flight began.
     pub(crate) born: u64,
-    /// When it is overdue.
-    pub(crate) deadline: Option<Instant>,
+    /// When it began; none if nobody measures it.
+    pub(crate) began: Option<Instant>,
     pub(crate) state: State,
     answer: UnsafeCell<Option<Answer<V, E>>>,
 }
@@ -87,7 +87,7 @@ pub(crate) struct Birth<K> {
     pub(crate) key: K,
     pub(crate) hash: u64,
     pub(crate) born: u64,
-    pub(crate) deadline: Option<Instant>,
+    pub(crate) began: Option<Instant>,
 }
 
 // SAFETY: a `Shared` gives access to key, value and error from any thread, and the last one drops them there. The work is `Send`
@@ -113,7 +113,7 @@ where
                 key: birth.key,
                 hash: birth.hash,
                 born: birth.born,
-                deadline: birth.deadline,
+                began: birth.began,
                 state: State::making(),
                 answer: UnsafeCell::new(None),
             },
@@ -137,6 +137,11 @@ where
     /// The identity of the flight.
     pub(crate) fn address(&self) -> *const () {
         self.flight.address()
+    }
+
+    /// The key of the flight.
+    pub(crate) fn key(&self) -> &K {
+        &self.flight.key
     }
 
     /// Puts the work in its place.

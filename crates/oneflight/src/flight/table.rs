@@ -7,6 +7,7 @@
 
 use super::node::Shared;
 use super::stats::Stats;
+use crate::observe::Watch;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash};
@@ -22,6 +23,8 @@ pub(crate) struct Table<K, V, E, S> {
     hasher: S,
     shards: Box<[Locked<K, V, E>]>,
     epoch: AtomicU64,
+    /// Who is told what happens.
+    pub(crate) watch: Option<Watch<K>>,
 }
 
 /// One shard.
@@ -37,7 +40,7 @@ pub(crate) struct Shard<K, V, E> {
 struct Padded<T>(T);
 
 impl<K, V, E, S: BuildHasher> Table<K, V, E, S> {
-    pub(crate) fn new(hasher: S, shards: usize) -> Self {
+    pub(crate) fn new(hasher: S, shards: usize, watch: Option<Watch<K>>) -> Self {
         let shard = || {
             Padded(Mutex::new(Shard {
                 flights: HashTable::new(),
@@ -50,6 +53,7 @@ impl<K, V, E, S: BuildHasher> Table<K, V, E, S> {
             hasher,
             shards,
             epoch: AtomicU64::new(0),
+            watch,
         }
     }
 
