@@ -31,7 +31,7 @@
 //! | [`Scoped`] | the same, for work that borrows or is not `Send`; a leader that is dropped passes the key on |
 //! | [`batch::Loader`] | the round trip for all keys that wait right now |
 //! | [`Builder`] | limits, tasks and clocks, chosen by values |
-//! | [`Observer`] | is told what becomes of every flight and call |
+//! | [`Observer`] | is told what becomes of every flight and call; with the feature `tracing` there is one that writes it there |
 //! | [`Clock`], [`Spawn`] | what a runtime hands in; with the feature `tokio` there is an adapter |
 //! | [`Error`] | why a call got no value |
 //!
@@ -59,6 +59,8 @@ pub mod guide;
 mod observe;
 pub mod scoped;
 mod sync;
+#[cfg(feature = "tracing")]
+mod traced;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -73,3 +75,5 @@ pub use flight::{
 };
 pub use observe::{Event, Observer};
 pub use scoped::Scoped;
+#[cfg(feature = "tracing")]
+pub use traced::Tracing;

@@ -194,6 +194,11 @@ impl<K> Watch<K> {
         Self { observer, clock }
     }
 
+    /// Times are taken by this clock from now on.
+    pub(crate) fn set_clock(&mut self, clock: Arc<dyn Clock>) {
+        self.clock = Some(clock);
+    }
+
     /// The time now, for flights that begin.
     pub(crate) fn now(&self) -> Option<Instant> {
         self.clock.as_deref().map(Clock::now)

@@ -1,5 +1,6 @@
 //! A group: calls for a key that come while a flight for it is up join that flight.
 
+use super::ask::{Ask, Given, Lent};
 use super::drive::{end_with, finish};
 use super::join::{At, Join};
 use super::nest;
@@ -551,51 +552,6 @@ impl<K, V, E, S> fmt::Debug for Group<K, V, E, S> {
         f.debug_struct("Group")
             .field("in_flight", &self.in_flight())
             .finish_non_exhaustive()
-    }
-}
-
-/// A key as its caller brings it.
-trait Ask<K> {
-    fn hash<V, E, S: BuildHasher>(&self, table: &Table<K, V, E, S>) -> u64;
-    fn is(&self, other: &K) -> bool;
-    fn own(self) -> K;
-}
-
-/// A key that is only lent: the leader makes its own.
-struct Lent<'q, Q: ?Sized>(&'q Q);
-
-/// A key that the leader may keep.
-struct Given<K>(K);
-
-impl<K, Q> Ask<K> for Lent<'_, Q>
-where
-    K: Borrow<Q>,
-    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-{
-    fn hash<V, E, S: BuildHasher>(&self, table: &Table<K, V, E, S>) -> u64 {
-        table.hash(self.0)
-    }
-
-    fn is(&self, other: &K) -> bool {
-        other.borrow() == self.0
-    }
-
-    fn own(self) -> K {
-        self.0.to_owned()
-    }
-}
-
-impl<K: Hash + Eq> Ask<K> for Given<K> {
-    fn hash<V, E, S: BuildHasher>(&self, table: &Table<K, V, E, S>) -> u64 {
-        table.hash(&self.0)
-    }
-
-    fn is(&self, other: &K) -> bool {
-        *other == self.0
-    }
-
-    fn own(self) -> K {
-        self.0
     }
 }
 

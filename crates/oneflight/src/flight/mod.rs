@@ -7,6 +7,7 @@
 //! A lock is held only for a transition of `state` or a look into `table`. What the transition asks for (poll the work, drop it,
 //! wake somebody) is done after it, by `drive`.
 
+mod ask;
 mod builder;
 mod drive;
 mod group;

@@ -254,6 +254,9 @@ where
             return Poll::Ready(answer);
         }
         this.sleep.as_mut().poll(context).map(|()| {
+            if let Some(call) = this.call.as_ref().as_pin_ref() {
+                call.get_ref().seat.tell_timed_out();
+            }
             // It leaves now, or hands over, and not when its owner gets to dropping it.
             this.call.set(None);
             Err(Error::from_other(Other::TimedOut))

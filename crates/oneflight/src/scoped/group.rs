@@ -5,6 +5,7 @@ use super::seat::{Seat, reentrant};
 use super::table::{Flight, Table};
 use crate::clock::Clock;
 use crate::flight::{Stats, nest};
+use crate::observe::{Event, Observer, Watch};
 use crate::sync::Arc;
 use hashbrown::hash_table::Entry;
 use std::borrow::Borrow;
@@ -71,7 +72,36 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
     /// The clock that [`Call::within`] measures by.
     #[must_use]
     pub fn with_clock(mut self, clock: impl Clock) -> Self {
-        self.table.clock = Some(Arc::new(clock));
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        if let Some(watch) = &mut self.table.watch {
+            watch.set_clock(Arc::clone(&clock));
+        }
+        self.table.clock = Some(clock);
+        self
+    }
+
+    /// Tells `observer` what becomes of every flight and of every call; times are those of the [clock](Self::with_clock), and absent
+    /// without one. Another one takes its place; a pair of them is one, too. See [`Observer`].
+    ///
+    /// Runs are told as they are [counted](Self::stats): a waiter that takes over tells that the run before it was abandoned and
+    /// another started. How long a flight took is since its first run.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::{Event, Scoped};
+    /// # futures_util::FutureExt::now_or_never(async {
+    /// let scoped: Scoped<u32, u32> = Scoped::new().with_observer(|key: &u32, event: &Event<'_>| {
+    ///     if let Event::Landed { callers, .. } = event {
+    ///         println!("the flight for {key} served {callers}");
+    ///     }
+    /// });
+    /// assert_eq!(scoped.run(&1, || async { Ok(7) }).await.unwrap(), 7);
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_observer(mut self, observer: impl Observer<K> + 'static) -> Self {
+        let clock = self.table.clock.clone();
+        self.table.watch = Some(Watch::new(Arc::new(observer), clock));
         self
     }
 
@@ -143,6 +173,9 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
             shard.stats.forgotten += u64::from(taken.is_some());
             taken
         };
+        if let Some((flight, watch)) = forgotten.as_ref().zip(self.table.watch.as_ref()) {
+            watch.tell(&flight.key, Event::Forgotten);
+        }
         forgotten.is_some()
     }
 
@@ -195,6 +228,7 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         S: BuildHasher,
     {
+        let now = self.table.watch.as_ref().and_then(Watch::now);
         let hash = self.hasher.hash_one(key);
         let mut locked = self.table.shard(hash).lock();
         let shard = &mut *locked;
@@ -205,7 +239,7 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
         );
         let (flight, over) = match entry {
             Entry::Vacant(place) => {
-                let flight = Flight::new(key.to_owned(), hash);
+                let flight = Flight::new(key.to_owned(), hash, now);
                 place.insert(flight.clone());
                 (flight, None)
             }
@@ -220,10 +254,15 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
                 if joined {
                     let flight = flight.clone();
                     shard.stats.joined += 1;
-                    return Seat::waiting(&self.table, flight);
+                    drop(locked);
+                    let came = match &self.table.watch {
+                        Some(watch) => watch.joined(&flight.key, flight.began, now),
+                        None => 0,
+                    };
+                    return Seat::waiting(&self.table, flight, came);
                 }
                 // Its last caller has left, and is about to take it out.
-                let flight = Flight::new(key.to_owned(), hash);
+                let flight = Flight::new(key.to_owned(), hash, now);
                 let over = std::mem::replace(there.get_mut(), flight.clone());
                 (flight, Some(over))
             }
@@ -231,7 +270,10 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
         shard.stats.started += 1;
         drop(locked);
         drop(over);
-        Seat::waiting(&self.table, flight)
+        if let Some(watch) = &self.table.watch {
+            watch.tell(&flight.key, Event::Started);
+        }
+        Seat::waiting(&self.table, flight, 0)
     }
 }
 

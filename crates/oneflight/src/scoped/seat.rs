@@ -11,16 +11,19 @@ use crate::error::{Error, Other};
 use crate::flight::panics::hushed;
 use crate::flight::queue::NOBODY;
 use crate::flight::{Stats, nest};
+use crate::observe::Since;
 use crate::sync::Arc;
 use std::fmt;
 use std::task::Waker;
+use std::time::Instant;
 
 /// The seat.
 #[must_use = "a seat that is dropped is free"]
 pub(crate) struct Seat<'s, K, V, E> {
     table: &'s Table<K, V, E>,
     at: At<K, V, E>,
-    shared: u32,
+    /// Until it has its answer: how many nanoseconds after the flight it came, if that is measured. Then: how many share the flight.
+    note: u64,
 }
 
 enum At<K, V, E> {
@@ -45,12 +48,17 @@ pub(crate) enum Step<V, E> {
 }
 
 impl<'s, K, V, E> Seat<'s, K, V, E> {
-    pub(crate) fn waiting(table: &'s Table<K, V, E>, flight: Arc<Flight<K, V, E>>) -> Self {
+    /// The seat of a call that came so many nanoseconds after its flight began, if that is measured.
+    pub(crate) fn waiting(
+        table: &'s Table<K, V, E>,
+        flight: Arc<Flight<K, V, E>>,
+        came: u64,
+    ) -> Self {
         let slot = NOBODY;
         Self {
             table,
             at: At::Waiting { flight, slot },
-            shared: 0,
+            note: came,
         }
     }
 
@@ -59,7 +67,7 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         Self {
             table,
             at: At::Failed(error),
-            shared: 0,
+            note: 0,
         }
     }
 
@@ -87,7 +95,7 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
 
     /// How many callers shared the answer that it has got.
     pub(crate) fn shared(&self) -> u32 {
-        self.shared
+        u32::try_from(self.note).unwrap_or(u32::MAX)
     }
 
     /// A seat that waits is polled.
@@ -119,9 +127,7 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
             Turn::Begin { again, .. } => {
                 if again {
                     // The run of the leader before has come to nothing; this is another.
-                    let stats = &mut self.table.shard(flight.hash).lock().stats;
-                    stats.abandoned += 1;
-                    stats.started += 1;
+                    self.table.restart(flight);
                 }
                 self.lead();
                 Step::Lead
@@ -148,22 +154,28 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
             return result;
         };
         self.table.end(&flight, counter(&result));
+        if let Some(watch) = &self.table.watch {
+            let callers = flight.state.lock().callers();
+            watch.ended(&flight.key, flight.began, callers, &result);
+        }
         // Nobody joins from here on (C2), and who waits holds the flight: without others the answer goes with the leader.
         let flight = match Arc::try_unwrap(flight) {
             Ok(alone) => {
-                self.shared = alone.state.into_inner().callers();
+                let shared = alone.state.into_inner().callers();
+                self.told(&alone.key, alone.began, true, shared);
                 return result;
             }
             Err(flight) => flight,
         };
         let mut state = flight.state.lock();
-        self.shared = state.callers();
-        let unset = flight.answer.set((result, self.shared));
+        let shared = state.callers();
+        let unset = flight.answer.set((result, shared));
         let wakers = state.land();
         drop(state);
         debug_assert!(unset.is_ok(), "P1: a flight lands once");
         drop(unset);
         wakers.wake();
+        self.told(&flight.key, flight.began, true, shared);
         answer(&flight).0
     }
 
@@ -175,11 +187,28 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         match self.finish(false) {
             At::Waiting { flight, .. } | At::Leading(flight) => {
                 let (answer, shared) = answer(&flight);
-                self.shared = shared;
+                self.told(&flight.key, flight.began, false, shared);
                 answer
             }
             At::Failed(error) => Err(error),
             At::Done { .. } => Err(Error::lost("the answer of a flight was taken")),
+        }
+    }
+
+    /// It has its answer: from here on the note is how many share it.
+    fn told(&mut self, key: &K, began: Option<Instant>, led: bool, shared: u32) {
+        if let Some(watch) = &self.table.watch {
+            let came = self.note;
+            watch.waited(key, Since { began, came }, led, shared);
+        }
+        self.note = shared.into();
+    }
+
+    /// Tells that its caller gives up, before it leaves.
+    pub(crate) fn tell_timed_out(&self) {
+        if let (Some(watch), Some(flight)) = (&self.table.watch, self.flight()) {
+            let (began, came) = (flight.began, self.note);
+            watch.timed_out(&flight.key, Since { began, came });
         }
     }
 
@@ -205,7 +234,10 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
     fn left(&self, flight: &Arc<Flight<K, V, E>>, left: Left) {
         match left {
             Left::Goes(Some(next)) => hushed(|| next.wake()),
-            Left::Last => self.table.end(flight, |stats| stats.abandoned += 1),
+            Left::Last => {
+                self.table.end(flight, |stats| stats.abandoned += 1);
+                self.table.tell_abandoned(flight);
+            }
             Left::Goes(None) | Left::Over => {}
         }
     }

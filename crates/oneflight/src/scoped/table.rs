@@ -9,14 +9,18 @@ use super::state::State;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::flight::Stats;
+use crate::observe::{Event, Watch};
 use crate::sync::{Arc, Mutex, OnceLock};
 use hashbrown::HashTable;
+use std::time::Instant;
 
 /// A flight: all that its callers share. The work is not in it.
 #[derive(Debug)]
 pub(crate) struct Flight<K, V, E> {
     pub(crate) key: K,
     pub(crate) hash: u64,
+    /// When it began; none if nobody measures it.
+    pub(crate) began: Option<Instant>,
     pub(crate) state: Mutex<State>,
     /// Set before the state is over, with the number of those who share it; empty if the leader is alone and takes it.
     pub(crate) answer: OnceLock<(Result<V, Error<E>>, u32)>,
@@ -26,6 +30,8 @@ pub(crate) struct Flight<K, V, E> {
 pub(crate) struct Table<K, V, E> {
     shards: Box<[Locked<K, V, E>]>,
     pub(crate) clock: Option<Arc<dyn Clock>>,
+    /// Who is told what happens.
+    pub(crate) watch: Option<Watch<K>>,
 }
 
 /// A shard under its lock.
@@ -42,10 +48,11 @@ pub(crate) struct Shard<K, V, E> {
 struct Padded<T>(T);
 
 impl<K, V, E> Flight<K, V, E> {
-    pub(crate) fn new(key: K, hash: u64) -> Arc<Self> {
+    pub(crate) fn new(key: K, hash: u64, began: Option<Instant>) -> Arc<Self> {
         Arc::new(Self {
             key,
             hash,
+            began,
             state: Mutex::new(State::vacant()),
             answer: OnceLock::new(),
         })
@@ -70,6 +77,7 @@ impl<K, V, E> Table<K, V, E> {
         Self {
             shards: (0..shards).map(|_| shard()).collect(),
             clock: None,
+            watch: None,
         }
     }
 
@@ -80,6 +88,27 @@ impl<K, V, E> Table<K, V, E> {
 
     pub(crate) fn shards(&self) -> impl Iterator<Item = &Mutex<Shard<K, V, E>>> {
         self.shards.iter().map(|shard| &shard.0)
+    }
+
+    /// Counts another run of a flight: that of the leader before has come to nothing.
+    pub(crate) fn restart(&self, flight: &Flight<K, V, E>) {
+        {
+            let stats = &mut self.shard(flight.hash).lock().stats;
+            stats.abandoned += 1;
+            stats.started += 1;
+        }
+        self.tell_abandoned(flight);
+        if let Some(watch) = &self.watch {
+            watch.tell(&flight.key, Event::Started);
+        }
+    }
+
+    /// Tells the observer, if there is one, of a run that came to nothing.
+    pub(crate) fn tell_abandoned(&self, flight: &Flight<K, V, E>) {
+        if let Some(watch) = &self.watch {
+            let callers = flight.state.lock().callers();
+            watch.abandoned(&flight.key, flight.began, callers);
+        }
     }
 
     /// Counts the end of a flight and takes it out of the table, if it is still there (K2).

@@ -5,7 +5,10 @@ mod batch;
 mod contract;
 mod flight;
 mod model;
+mod observe;
 mod scoped;
 mod script;
 mod sizes;
 mod threads;
+#[cfg(feature = "tracing")]
+mod traced;

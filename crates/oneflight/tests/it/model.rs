@@ -9,6 +9,7 @@
 //! `ONEFLIGHT_SCRIPTS` is how many scripts run (10,000), `ONEFLIGHT_SEED` the seed of the first. A failure prints the seed and
 //! the shortest script found that fails, in words.
 
+use crate::observe::Books;
 use crate::script::{Call, Flights, HandClock, HandSpawn, Script, muted};
 use oneflight::{Group, Mark, Stats};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +80,8 @@ struct Flight {
 struct Plan {
     piloting: Piloting,
     limited: bool,
+    /// Whether somebody is told what happens; half of them, so that the other half is run too.
+    observed: bool,
     shards: usize,
     steps: Vec<Step>,
 }
@@ -144,6 +147,7 @@ struct Run<'g> {
     /// The flight of each call; none if it was refused.
     calls: Vec<Option<usize>>,
     stats: BTreeMap<&'static str, u64>,
+    books: Option<Books>,
 }
 
 #[test]
@@ -252,6 +256,7 @@ fn simpler(plan: &Plan) -> Vec<Plan> {
     let with = |piloting, limited| Plan {
         piloting,
         limited,
+        observed: plan.observed,
         shards: 1,
         steps: plan.steps.clone(),
     };
@@ -274,6 +279,7 @@ impl Plan {
         Self {
             piloting: pilots[random.below(4)],
             limited: random.below(3) == 0,
+            observed: seed.is_multiple_of(2),
             shards: 1 + random.below(2),
             steps: (0..5 + random.below(60))
                 .map(|_| Step::any(&mut random))
@@ -319,6 +325,10 @@ fn run(plan: &Plan, mistake: Mistake) -> Result<u64, Failure> {
     if plan.limited {
         builder = builder.max_flight(TICK * u32::try_from(LIMIT).expect("small"));
     }
+    let books = plan.observed.then(Books::default);
+    if let Some(books) = &books {
+        builder = builder.observer(books.clone());
+    }
     let group: Flights = match plan.piloting {
         Piloting::Off => builder,
         Piloting::WhenJoined => builder.autopilot(tasks.clone()),
@@ -341,6 +351,7 @@ fn run(plan: &Plan, mistake: Mistake) -> Result<u64, Failure> {
         table: BTreeMap::new(),
         calls: Vec::new(),
         stats: BTreeMap::new(),
+        books,
     };
     let agreed = muted(|| {
         for &step in &plan.steps {
@@ -673,6 +684,11 @@ impl Run<'_> {
         let group = self.script.group;
         assert_eq!(group.in_flight(), self.table.len());
         assert_eq!(numbers(group.stats()), self.stats);
+        if let Some(books) = &self.books {
+            let answered = (self.calls.iter().enumerate())
+                .filter(|&(call, flight)| flight.is_some() && self.script.has_answer(Call(call)));
+            books.check(group.stats(), answered.count());
+        }
         for (at, flight) in self.flights.iter().enumerate() {
             let (dropped, ended) = (
                 self.script.is_dropped(flight.key, flight.run),

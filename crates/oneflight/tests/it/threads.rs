@@ -3,6 +3,7 @@
 //! `ONEFLIGHT_ROUNDS` is how many rounds each thread makes (2,000).
 
 use crate::model::Random;
+use crate::observe::Books;
 use oneflight::{Error, Group, Spawn, Task};
 // Not std's: that comes built, and ThreadSanitizer would not see its locks.
 use parking_lot::Mutex;
@@ -244,6 +245,14 @@ fn threads_that_join_leave_and_land_share_one_flight_a_key() {
 #[test]
 fn threads_that_forget_and_mark_get_what_is_new_enough() {
     stress(Group::new(), true);
+}
+
+#[test]
+fn threads_tell_their_observer_what_is_counted() {
+    let books = Books::default();
+    let group: Flights = Group::builder().observer(books.clone()).build();
+    stress(group.clone(), true);
+    books.check_counts(group.stats());
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use super::script::{End, Flights, Script};
 use crate::model::Random;
+use crate::observe::Books;
 use std::collections::{BTreeMap, BTreeSet};
 
 const KEYS: [&str; 2] = ["a", "b"];
@@ -31,6 +32,7 @@ struct Model<'g> {
     calls: Vec<usize>,
     runs: usize,
     landed: u64,
+    books: Books,
 }
 
 impl Drop for Model<'_> {
@@ -53,7 +55,8 @@ fn random_scripts_do_what_the_model_says() {
 
 fn script(seed: u64) -> u64 {
     let mut random = Random::new(seed);
-    let group = Flights::new();
+    let books = Books::default();
+    let group = Flights::new().with_observer(books.clone());
     let mut model = Model {
         seed,
         steps: Vec::new(),
@@ -63,6 +66,7 @@ fn script(seed: u64) -> u64 {
         calls: Vec::new(),
         runs: 0,
         landed: 0,
+        books,
     };
     for _ in 0..5 + random.below(50) {
         model.step(&mut random);
@@ -218,6 +222,8 @@ impl Model<'_> {
         let ends = stats.landed + stats.failed + stats.panicked + stats.abandoned;
         let up = self.flights.iter().filter(|flight| !flight.over).count();
         assert_eq!(stats.started, ends + up as u64, "{stats:?}");
+        let answered = (0..self.calls.len()).filter(|&call| self.script.has_answer(call));
+        self.books.check(stats, answered.count());
         assert_eq!(stats.landed + stats.failed + stats.panicked, self.landed);
     }
 

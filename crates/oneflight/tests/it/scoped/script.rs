@@ -190,6 +190,10 @@ impl<'g> Script<'g> {
         self.calls[call].answer.as_ref()?.as_ref().ok().copied()
     }
 
+    pub(crate) fn has_answer(&self, call: usize) -> bool {
+        self.calls[call].answer.is_some()
+    }
+
     /// The error that the call got.
     pub(crate) fn error(&self, call: usize) -> Error<Oops> {
         match &self.calls[call].answer {
