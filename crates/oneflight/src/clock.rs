@@ -47,7 +47,8 @@ pub trait Clock: Debug + Send + Sync + 'static {
 /// assert_eq!(later.0.lock().unwrap().len(), 1);
 /// ```
 pub trait Spawn: Debug + Send + Sync + 'static {
-    /// Runs `task` until it is ready, or until the runtime ends; then it drops it. Not at once, in the caller's frame.
+    /// Runs `task` until it is ready, or until the runtime ends; then it drops it. It is called by a caller of the group: best it
+    /// does not poll the task there, but elsewhere, and does not block.
     fn spawn(&self, task: Task);
 }
 
