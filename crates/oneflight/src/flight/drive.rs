@@ -5,6 +5,7 @@
 
 use super::nest;
 use super::node::Shared;
+use super::panics::hushed;
 use super::state::{Left, Over, Turn, Who};
 use super::stats::Stats;
 use super::table::Table;
@@ -50,13 +51,14 @@ pub(crate) fn step<K, V: Clone, E, S>(
         };
         let stepped = match poll {
             Poll::Ready(result) => finish(table, flight, result).map(Step::Landed),
-            Poll::Pending => flight
-                .state
-                .pending(slot, context.waker())
-                .map(|(call, _old)| {
-                    call.wake();
-                    Step::Pending
-                }),
+            Poll::Pending => flight.state.pending(slot, context.waker()).map(|pending| {
+                if pending.again {
+                    hushed(|| context.waker().wake_by_ref());
+                }
+                pending.call.wake();
+                drop(pending.old);
+                Step::Pending
+            }),
         };
         match stepped {
             Ok(step) => return step,

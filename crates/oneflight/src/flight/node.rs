@@ -289,6 +289,12 @@ impl<K, V, E> Head<K, V, E> {
         self.refs.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
+    fn woken(&self) {
+        if !self.state.note_wake() {
+            self.state.wake().wake();
+        }
+    }
+
     const WAKER: RawWakerVTable = RawWakerVTable::new(
         Self::clone_waker,
         Self::wake,
@@ -320,13 +326,13 @@ impl<K, V, E> Head<K, V, E> {
         // SAFETY: the waker is handed over, and its reference with it.
         let flight = unsafe { Self::of_waker(data) };
         let flight = ManuallyDrop::into_inner(flight);
-        flight.state.wake().wake();
+        flight.woken();
     }
 
     unsafe fn wake_by_ref(data: *const ()) {
         // SAFETY: the waker is borrowed, so it is alive.
         let flight = unsafe { Self::of_waker(data) };
-        flight.state.wake().wake();
+        flight.woken();
     }
 
     unsafe fn drop_waker(data: *const ()) {

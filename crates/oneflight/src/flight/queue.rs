@@ -119,15 +119,15 @@ impl Queue {
             crowd.driver = at;
             call.first = Some(waker);
         }
-        if crowd.pilot != crowd.driver {
-            call.second = crowd.waker(crowd.pilot, &self.first);
-        }
-        for _ in u32::from(call.second.is_some())..crowd.backups.min(others) {
-            match crowd.next(crowd.driver, &self.first) {
-                Some((_, waker)) if call.second.is_none() => call.second = Some(waker),
-                Some((_, waker)) => call.more.push(waker),
-                None => break,
-            }
+        crowd.add_backups(&mut call, others, &self.first);
+        call
+    }
+
+    /// As [`call`](Self::call), but for the driver, who is awake.
+    pub(crate) fn call_backups(&mut self, others: u32) -> Call {
+        let mut call = Call::default();
+        if let Some(crowd) = &mut self.crowd {
+            crowd.add_backups(&mut call, others, &self.first);
         }
         call
     }
@@ -211,6 +211,20 @@ impl Crowd {
         }
     }
 
+    /// The pilot, and as many others as a wake needs.
+    fn add_backups(&mut self, call: &mut Call, others: u32, first: &Option<Waker>) {
+        if self.pilot != self.driver {
+            call.second = self.waker(self.pilot, first);
+        }
+        for _ in u32::from(call.second.is_some())..self.backups.min(others) {
+            match self.next(self.driver, first) {
+                Some((_, waker)) if call.second.is_none() => call.second = Some(waker),
+                Some((_, waker)) => call.more.push(waker),
+                None => break,
+            }
+        }
+    }
+
     /// The next waiter in turn that has a waker, and is not in slot `but`.
     ///
     /// It goes on where it stopped, so that a mass of waiters that leave one by one costs one walk, not one each.
@@ -238,8 +252,11 @@ impl Call {
             second,
             more,
         } = self;
-        if first.is_some() || second.is_some() {
-            wake_all(first.into_iter().chain(second).chain(more));
+        for waker in [first, second].into_iter().flatten() {
+            hushed(|| waker.wake());
+        }
+        if !more.is_empty() {
+            wake_all(more.into_iter());
         }
     }
 }

@@ -83,6 +83,17 @@ pub(crate) enum Who {
     },
 }
 
+/// What is to be done after a poll that was not ready, after the lock.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    /// The work was woken while it was polled: the one who polled it is to be woken, to poll it again.
+    pub(crate) again: bool,
+    /// And so are these.
+    pub(crate) call: Call,
+    /// To be dropped.
+    pub(crate) old: Option<Waker>,
+}
+
 /// What the leaving of a waiter comes to.
 #[derive(Debug)]
 pub(crate) enum Left {
@@ -211,38 +222,50 @@ impl State {
     }
 
     /// The work was polled and is pending; the waiter that did it waits.
-    pub(crate) fn pending(
-        &self,
-        slot: &mut u32,
-        waker: &Waker,
-    ) -> Result<(Call, Option<Waker>), Over> {
+    #[inline]
+    pub(crate) fn pending(&self, slot: &mut u32, waker: &Waker) -> Result<Pending, Over> {
+        // It is alone, and the work was woken while it was polled: then it need not be found in the queue, for it is polled again.
+        let again = self.update(|word| match word.unless_over()? {
+            word if word.is_alone() && word.has(WOKEN) => Ok(word.in_phase(Phase::Idle)),
+            _ => Err(Over),
+        });
+        if again.is_ok() {
+            return Ok(Pending {
+                again: true,
+                ..Pending::default()
+            });
+        }
+        self.put_back(slot, waker)
+    }
+
+    fn put_back(&self, slot: &mut u32, waker: &Waker) -> Result<Pending, Over> {
         let mut queue = self.queue.lock();
         let word = self.update(|word| Ok(word.unless_over()?.in_phase(Phase::Idle)))?;
         debug_assert_eq!(word.phase(), Phase::Polling, "S1");
         let old = queue.set(slot, waker);
         queue.driven_by(*slot);
-        // The work was woken while it was polled.
-        let call = if word.has(WOKEN) {
-            queue.call(word.others())
+        let again = word.has(WOKEN);
+        let call = if again {
+            queue.call_backups(word.others())
         } else {
             Call::default()
         };
-        Ok((call, old))
+        Ok(Pending { again, call, old })
+    }
+
+    /// The work woke us. True if that is noted: by one who has the work in hand, and will see the mark when it puts the work
+    /// back; or by nobody, for the flight is over. Else [`State::wake`] is due.
+    #[inline]
+    pub(crate) fn note_wake(&self) -> bool {
+        let noted = self.update(|word| match word.phase() {
+            Phase::Making | Phase::Polling => Ok(word.with(WOKEN)),
+            Phase::Idle | Phase::Landing | Phase::Landed | Phase::Abandoned => Err(Over),
+        });
+        noted.is_ok() || self.is_over()
     }
 
     /// The work woke us: whom to wake in turn.
     pub(crate) fn wake(&self) -> Call {
-        // Who has the work in hand sees the mark when it puts the work back.
-        let in_hand = self.update(|word| {
-            if word.is_in_hand() {
-                Ok(word.with(WOKEN))
-            } else {
-                Err(Over)
-            }
-        });
-        if in_hand.is_ok() || self.is_over() {
-            return Call::default();
-        }
         let mut queue = self.queue.lock();
         match self.update(|word| Ok(word.unless_over()?.with(WOKEN))) {
             Ok(word) if word.phase() == Phase::Idle => {
@@ -260,7 +283,7 @@ impl State {
     pub(crate) fn landing(&self) -> Result<bool, Over> {
         let word = self.update(|word| Ok(word.unless_over()?.in_phase(Phase::Landing)))?;
         debug_assert!(word.is_in_hand(), "S1");
-        Ok(word.waiters() == 1 && !word.has(PILOTED))
+        Ok(word.is_alone())
     }
 
     /// Settles the end from outside. True if somebody has the work in hand, who will drop it.
@@ -385,6 +408,11 @@ impl Word {
 
     fn waiters(self) -> u32 {
         (self.0 >> 32) as u32
+    }
+
+    /// True if there is one waiter, and nobody else to wake.
+    fn is_alone(self) -> bool {
+        self.waiters() == 1 && !self.has(PILOTED)
     }
 
     /// How many there are to wake besides the driver.
