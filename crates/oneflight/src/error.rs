@@ -38,7 +38,7 @@ pub(crate) enum Other {
     TimedOut,
     /// The flight's limit has passed; it answers nobody any more.
     Overdue,
-    /// The work waits for itself. The keys, outermost first.
+    /// The work waits for itself. The keys, each waiting for the next.
     Reentrant { keys: String },
     /// The group takes no new flights.
     Closed,
@@ -111,7 +111,13 @@ impl<E> Error<E> {
         matches!(self.other(), Some(Other::Overdue))
     }
 
-    /// True if the work would have waited for itself.
+    /// True if the work would have waited for itself: for its own key, or by way of other flights, whoever polls them. The message
+    /// names the keys: `"a" waits for "b" waits for "a"`.
+    ///
+    /// Of the works in such a ring, the one that would have closed it gets this error; the others go on. A call counts as waited
+    /// for by the flight whose work has polled it, until the call is ready or dropped, or polled elsewhere: in a `select!`, or with
+    /// a limit of its own, too. What a work hands to another task is not seen, unless it follows a [`Trail`](crate::Trail); such a
+    /// ring is bounded by [`max_flight`](crate::Builder::max_flight) alone.
     pub fn is_reentrant(&self) -> bool {
         matches!(self.other(), Some(Other::Reentrant { .. }))
     }

@@ -47,7 +47,8 @@
 //! * When callers may see different things: who joins gets the answer of the one who began. All that decides about the answer, the
 //!   caller's rights too, belongs in the key.
 //! * For work that must be done once for each call, such as a payment.
-//! * Two flights that wait for each other from different tasks are not found out; [`Builder::max_flight`] ends them.
+//! * Where works wait for each other in a ring. It is found out and told ([`Error::is_reentrant`]), but not by way of a task that a
+//!   work spawns without a [`Trail`]; [`Builder::max_flight`] ends that.
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
 
@@ -71,7 +72,8 @@ pub use clock::Tokio;
 pub use clock::{Clock, Spawn, Task};
 pub use error::Error;
 pub use flight::{
-    Builder, Group, Join, Mark, Outcome, Stats, WithOutcome, Within, record_panic_locations,
+    Builder, Following, Group, Join, Mark, Outcome, Stats, Trail, WithOutcome, Within,
+    record_panic_locations,
 };
 pub use observe::{Event, Observer};
 pub use scoped::Scoped;

@@ -62,6 +62,8 @@ mod real {
     }
 }
 
+/// A lock of the whole process, which no model watches: no model comes to it.
+pub(crate) use parking_lot::Mutex as ProcessMutex;
 pub(crate) use real::{
     AtomicU32, AtomicU64, AtomicUsize, Mutex, Ordering, UnsafeCell, thread_local,
 };

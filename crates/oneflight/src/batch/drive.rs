@@ -4,14 +4,16 @@
 //! work, wakers, drops) runs with the lock open.
 
 use super::answers::{IntoAnswers, Landing};
-use super::inside;
 use super::run::{Limits, Parked, Todo};
 use super::window::{Leftovers, Window};
 use crate::error::Error;
+use crate::flight::nest;
 use crate::flight::panics::{guarded, hushed};
+use crate::flight::waits::{self, Id, Named, Source, Target, Text};
 use crate::sync::Mutex;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -31,6 +33,7 @@ type Waiting<K, V, E> = Window<K, Landing<V, E>, Work<K, V, E>>;
 pub(super) struct Work<K, V, E> {
     running: Running<K, V, E>,
     waker: Waker,
+    source: Source,
 }
 
 /// What a loader and its callers share.
@@ -39,11 +42,14 @@ pub(super) struct Core<K, V, E> {
     pub(super) limits: Limits,
     pub(super) hasher: RandomState,
     function: Function<K, V, E>,
+    /// A key, as it is told.
+    show: fn(&K) -> String,
 }
 
 impl<K, V, E> Core<K, V, E> {
     pub(super) fn new<F, Fut>(limits: Limits, function: F) -> Arc<Self>
     where
+        K: fmt::Debug,
         F: Fn(Vec<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: IntoAnswers<K, V, E>> + Send + 'static,
     {
@@ -56,12 +62,18 @@ impl<K, V, E> Core<K, V, E> {
             limits,
             hasher: RandomState::default(),
             function: Box::new(function),
+            show: |key| format!("{key:?}"),
         })
     }
 
     /// Where this loader's batches are known by.
     pub(super) fn address(&self) -> *const () {
         std::ptr::from_ref(self).cast()
+    }
+
+    /// A key as one that others wait for.
+    pub(super) fn named(&self, key: &K) -> Arc<dyn Named> {
+        Arc::new(Text((self.show)(key)))
     }
 
     /// Drops what was taken out under the lock, and wakes.
@@ -124,7 +136,7 @@ where
             // LOCK: closed at the end of this statement.
             let todo = self.window.lock().next(self.limits);
             let Some(todo) = todo else { break };
-            if self.step(todo).is_break() {
+            if self.step(call, todo).is_break() {
                 break;
             }
         }
@@ -174,16 +186,21 @@ where
     }
 
     /// Does one thing. Breaks if the batch would be polled again at once, which would starve the caller's task.
-    fn step(self: &Arc<Self>, todo: Todo<K, Work<K, V, E>>) -> ControlFlow<()> {
-        let (run, serial) = match &todo {
-            Todo::Launch { run, serial, .. } | Todo::Poll { run, serial, .. } => (*run, *serial),
+    fn step(self: &Arc<Self>, call: u32, mut todo: Todo<K, Work<K, V, E>>) -> ControlFlow<()> {
+        let (run, id) = match &mut todo {
+            Todo::Launch { run, id, wake, .. } => {
+                wake_all(std::mem::take(wake));
+                (*run, *id)
+            }
+            Todo::Poll { run, id, .. } => (*run, *id),
         };
+        let stands = nest::enter_batch(id, self.address(), self.awaited(run, call));
         let polled = guarded(|| {
-            let _inside = inside::enter(self.address(), serial);
             let mut work = match todo {
                 Todo::Launch { keys, .. } => Work {
                     running: (self.function)(keys),
-                    waker: self.bell(run, serial),
+                    waker: self.bell(run, id),
+                    source: Source::new(id),
                 },
                 Todo::Poll { work, .. } => work,
             };
@@ -196,17 +213,48 @@ where
                 Poll::Pending => Err(work),
             }
         });
+        let noted = stands.end();
+        if noted && !matches!(polled, Ok(Err(_))) {
+            waits::ended(id);
+        }
         match polled {
-            Ok(Err(work)) => return self.put_back(run, work),
+            Ok(Err(mut work)) => {
+                work.source.noted |= noted;
+                return self.put_back(run, work);
+            }
             Ok(Ok(answers)) => self.land(run, |keys| self.sort(keys, answers)),
             Err(error) => self.land(run, |_| Landing::All(error)),
         }
         ControlFlow::Continue(())
     }
 
-    fn bell(self: &Arc<Self>, run: u32, serial: u64) -> Waker {
+    /// The name of what the caller, who is polled inside of a work, waits for in a batch; none if it does not wait for it.
+    fn awaited(&self, run: u32, call: u32) -> Option<Arc<dyn Named>> {
+        if !nest::is_inside() {
+            return None;
+        }
+        let named = guarded::<_, E>(|| {
+            // LOCK: closed at the end of this statement.
+            let key = self.window.lock().awaited(run, call);
+            key.map(|key| self.named(&key))
+        });
+        named.ok().flatten()
+    }
+
+    /// What a call waits for that is polled inside of a work.
+    pub(super) fn targets(&self, call: u32, ties: &[u32]) -> Vec<Target> {
+        // LOCK: closed at the end of this statement.
+        let batches = self.window.lock().awaited_by(call, ties);
+        let target = |(id, key)| Target {
+            id,
+            name: self.named(&key),
+        };
+        batches.into_iter().map(target).collect()
+    }
+
+    fn bell(self: &Arc<Self>, run: u32, id: Id) -> Waker {
         let core = Arc::downgrade(self);
-        Waker::from(Arc::new(Bell { core, run, serial }))
+        Waker::from(Arc::new(Bell { core, run, id }))
     }
 
     fn put_back(&self, run: u32, work: Work<K, V, E>) -> ControlFlow<()> {
@@ -290,7 +338,7 @@ fn wake_all(wake: Vec<Waker>) {
 struct Bell<K, V, E> {
     core: Weak<Core<K, V, E>>,
     run: u32,
-    serial: u64,
+    id: Id,
 }
 
 impl<K, V, E> Wake for Bell<K, V, E>
@@ -308,7 +356,7 @@ where
             return;
         };
         // LOCK: closed at the end of this statement.
-        let wake = core.window.lock().stir(self.run, self.serial);
+        let wake = core.window.lock().stir(self.run, self.id);
         wake_all(wake);
     }
 }

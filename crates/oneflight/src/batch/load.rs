@@ -2,8 +2,9 @@
 
 use super::answers::Landing;
 use super::drive::Core;
-use super::inside;
 use crate::error::{Error, Other};
+use crate::flight::nest;
+use crate::flight::waits::{Ring, Wait};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
@@ -31,6 +32,8 @@ pub struct LoadMany<K, V, E> {
 struct Caller<K, V, E> {
     core: Arc<Core<K, V, E>>,
     stage: Stage,
+    /// Its place among those who wait inside of a work.
+    wait: Wait,
     ties: Ties,
 }
 
@@ -89,10 +92,11 @@ where
         keys: &mut [(u64, Option<K>)],
         mut refuse: impl FnMut(usize, Error<E>),
     ) -> Self {
-        let inside = inside::innermost(core.address());
+        let inside = nest::innermost_of(core.address());
         let mut caller = Self {
             core: Arc::clone(core),
             stage: Stage::Outside,
+            wait: Wait::none(),
             ties: Ties::Many(Vec::new()),
         };
         // Made before the lock is taken: should a key's `eq` panic, the lock is open again when this leaves.
@@ -112,31 +116,51 @@ where
         ties.reserve(keys.len());
         for (place, (hash, key)) in keys.iter_mut().enumerate() {
             match window.enter(call, *hash, key, &blockers) {
-                Some(tie) => ties.push(tie),
-                None => vain.push(place),
+                Ok(tie) => ties.push(tie),
+                Err(batch) => vain.push((place, batch)),
             }
         }
         drop(window);
-        if !vain.is_empty() {
-            let keys = "a key of the batch that loads it".to_owned();
-            let error = Error::from_other(Other::Reentrant { keys });
-            vain.into_iter()
-                .for_each(|place| refuse(place, error.clone()));
+        for (place, batch) in vain {
+            let Some(name) = keys[place].1.as_ref().map(|key| core.named(key)) else {
+                continue;
+            };
+            // It may wait by way of what another thread polls: then its own key is all that is known.
+            let ring = match nest::is_polled(batch) {
+                true => nest::ring(batch, name),
+                false => Ring::new([name]),
+            };
+            refuse(place, ring.error());
         }
         caller
     }
 
     /// Ready with all the answers, in the order of the ties.
-    fn poll(&mut self, cx: &Context<'_>, mut put: impl FnMut(Arc<Landing<V, E>>, u32)) -> Poll<()> {
+    ///
+    /// If it closes a ring of works that wait for each other, it has left.
+    fn poll(
+        &mut self,
+        cx: &Context<'_>,
+        mut put: impl FnMut(Arc<Landing<V, E>>, u32),
+    ) -> Poll<Result<(), Ring>> {
         let call = match self.stage {
             Stage::Waits(call) => call,
             Stage::Outside => {
                 self.stage = Stage::Over;
-                return Poll::Ready(());
+                return Poll::Ready(Ok(()));
             }
             Stage::Over => panic!("a loader's future was polled after it was ready"),
         };
-        ready!(self.core.poll(call, cx));
+        if self.core.poll(call, cx).is_pending() {
+            let (core, ties) = (&self.core, self.ties.all());
+            let Err(ring) = self.wait.pending_all(|| core.targets(call, ties)) else {
+                return Poll::Pending;
+            };
+            self.stage = Stage::Over;
+            core.leave(call, ties);
+            return Poll::Ready(Err(ring));
+        }
+        self.wait.end();
         self.stage = Stage::Over;
         // LOCK: closed at the end of this statement.
         let waker = self
@@ -145,7 +169,7 @@ where
             .lock()
             .finish(call, self.ties.all(), &mut put);
         drop(waker);
-        Poll::Ready(())
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -182,10 +206,10 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut landed = None;
-        ready!(
-            self.caller
-                .poll(cx, |landing, place| landed = Some((landing, place)))
-        );
+        let put = |landing, place| landed = Some((landing, place));
+        if let Err(ring) = ready!(self.caller.poll(cx, put)) {
+            return Poll::Ready(Err(ring.error()));
+        }
         Poll::Ready(match (landed, self.refused.take()) {
             (Some((landing, place)), _) => landing.answer(place),
             (None, Some(error)) => Err(error),
@@ -205,10 +229,12 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let mut landed = Vec::new();
-        ready!(
-            this.caller
-                .poll(cx, |landing, place| landed.push((landing, place)))
-        );
+        let put = |landing, place| landed.push((landing, place));
+        if let Err(ring) = ready!(this.caller.poll(cx, put)) {
+            let error = ring.error();
+            let count = this.caller.ties.all().len() + this.refused.len();
+            return Poll::Ready((0..count).map(|_| Err(Error::clone(&error))).collect());
+        }
         let mut refused = std::mem::take(&mut this.refused).into_iter().peekable();
         let mut landed = landed.into_iter();
         let mut answers = Vec::with_capacity(landed.len() + refused.len());

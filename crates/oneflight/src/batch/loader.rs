@@ -30,9 +30,11 @@ use std::sync::Arc;
 ///
 /// # Loading from inside the batch function
 /// The function, and the future that it makes, may load other keys from the same loader: their batches need no slot. A key that
-/// would wait for the batch that loads it gets an error ([`is_reentrant`](crate::Error::is_reentrant)). Batches of
-/// other loaders that are moved on from inside count as inside. Loads that the function hands to another task are not known to be
-/// its own: they wait for a slot as all do.
+/// would wait for the batch that loads it gets an error ([`is_reentrant`](crate::Error::is_reentrant)), also by way of other loaders
+/// and of flights; of several keys that are loaded together while some of them close such a ring by way of another task, all get
+/// it. Loads that the function hands to another task are not known to be its own, unless they follow a
+/// [`Trail`](crate::Trail): they wait for a slot as all do. Nor is it known what a key waits for that has no slot yet: a ring by way
+/// of the slot itself is not found out, but bounded by [`max_flight`](crate::Builder::max_flight) if a flight is part of it.
 ///
 /// # Panics
 /// A batch function that panics, or whose future does, answers all keys of its batch with an error
@@ -185,6 +187,7 @@ impl<K, V, E> Builder<K, V, E> {
     /// ([`IntoAnswers`]).
     pub fn build<F, Fut>(self, function: F) -> Loader<K, V, E>
     where
+        K: fmt::Debug,
         F: Fn(Vec<K>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: IntoAnswers<K, V, E>> + Send + 'static,
     {

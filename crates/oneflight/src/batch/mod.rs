@@ -21,7 +21,6 @@
 
 mod answers;
 mod drive;
-mod inside;
 mod load;
 mod loader;
 mod run;

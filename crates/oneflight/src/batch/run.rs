@@ -8,12 +8,13 @@
 //! T1. A run that is `Ready` stands in `ready`, once. T2. A run that takes a slot keeps it until its work is gone.
 
 use super::window::{Leftovers, Place, Seat, Waits, Window};
+use crate::flight::waits::Id;
 use std::sync::Arc;
 use std::task::Waker;
 
 /// A batch that runs.
 pub(super) struct Run<W> {
-    pub(super) serial: u64,
+    pub(super) id: Id,
     pub(super) wanted: usize,
     seats: Vec<u32>,
     takes_slot: bool,
@@ -37,8 +38,18 @@ enum Phase<W> {
 
 /// What a caller is to do next.
 pub(super) enum Todo<K, W> {
-    Launch { run: u32, serial: u64, keys: Vec<K> },
-    Poll { run: u32, serial: u64, work: W },
+    Launch {
+        run: u32,
+        id: Id,
+        keys: Vec<K>,
+        /// Calls inside of works, whose keys these are: they are to say whom they wait for.
+        wake: Vec<Waker>,
+    },
+    Poll {
+        run: u32,
+        id: Id,
+        work: W,
+    },
 }
 
 /// How large batches are, and how many run at once.
@@ -91,8 +102,14 @@ impl<K, L, W> Window<K, L, W> {
             .iter()
             .filter_map(|&seat| self.seats[seat].key.clone());
         let keys: Vec<K> = keys.collect();
-        let (run, serial) = self.open(seats, takes_slot);
-        Some(Todo::Launch { run, serial, keys })
+        let (run, id) = self.open(seats, takes_slot);
+        let wake = self.ring_works(run);
+        Some(Todo::Launch {
+            run,
+            id,
+            keys,
+            wake,
+        })
     }
 
     fn take_ready(&mut self) -> Option<Todo<K, W>> {
@@ -102,12 +119,8 @@ impl<K, L, W> Window<K, L, W> {
             };
             match std::mem::replace(&mut run.phase, Phase::Polling) {
                 Phase::Ready(work) => {
-                    let serial = run.serial;
-                    return Some(Todo::Poll {
-                        run: at,
-                        serial,
-                        work,
-                    });
+                    let id = run.id;
+                    return Some(Todo::Poll { run: at, id, work });
                 }
                 phase => run.phase = phase,
             }
@@ -115,12 +128,11 @@ impl<K, L, W> Window<K, L, W> {
         None
     }
 
-    fn open(&mut self, seats: Vec<u32>, takes_slot: bool) -> (u32, u64) {
-        self.serial += 1;
-        let serial = self.serial;
+    fn open(&mut self, seats: Vec<u32>, takes_slot: bool) -> (u32, Id) {
+        let id = Id::of_new_batch();
         let sent = seats.len();
         let run = self.runs.insert(Run {
-            serial,
+            id,
             wanted: sent,
             seats,
             takes_slot,
@@ -138,12 +150,63 @@ impl<K, L, W> Window<K, L, W> {
         self.slots_taken += usize::from(takes_slot);
         self.counts.batches += 1;
         self.counts.sent += sent as u64;
-        (run, serial)
+        (run, id)
+    }
+
+    /// Hands out the wakers of those who wait for a batch inside of a work.
+    fn ring_works(&mut self, run: u32) -> Vec<Waker> {
+        let mut wake = Vec::new();
+        if self.in_works == 0 {
+            return wake;
+        }
+        let seats = self.runs[run].seats.iter();
+        let ties = seats.flat_map(|&seat| self.ties.walk(&self.seats[seat].ties));
+        let calls = ties.map(|tie| self.ties[tie].call);
+        let calls: Vec<u32> = calls.filter(|&call| self.calls[call].in_work).collect();
+        wake.extend(calls.into_iter().filter_map(|call| self.unpark(call)));
+        wake
+    }
+
+    /// A key in a batch that a call waits for.
+    pub(super) fn awaited(&self, run: u32, call: u32) -> Option<K>
+    where
+        K: Clone,
+    {
+        let waits = |seat: &&u32| {
+            let mut ties = self.ties.walk(&self.seats[**seat].ties);
+            ties.any(|tie| self.ties[tie].call == call)
+        };
+        let seat = self.runs[run].seats.iter().find(waits)?;
+        self.seats[*seat].key.clone()
+    }
+
+    /// The batches that a call, made or polled inside of a work, waits for, each with a key.
+    pub(super) fn awaited_by(&mut self, call: u32, ties: &[u32]) -> Vec<(Id, K)>
+    where
+        K: Clone,
+    {
+        // Those that are launched later wake the call.
+        self.in_works += usize::from(!std::mem::replace(&mut self.calls[call].in_work, true));
+        let mut batches: Vec<(Id, K)> = Vec::new();
+        for &tie in ties {
+            let Waits::For(seat) = self.ties[tie].state else {
+                continue;
+            };
+            let Seat { key, place, .. } = &self.seats[seat];
+            let (&Place::Flying(run), Some(key)) = (place, key) else {
+                continue;
+            };
+            let id = self.runs[run].id;
+            if !batches.iter().any(|(other, _)| *other == id) {
+                batches.push((id, key.clone()));
+            }
+        }
+        batches
     }
 
     /// The waker of a run was called. Says who is to be woken for it.
-    pub(super) fn stir(&mut self, at: u32, serial: u64) -> Vec<Waker> {
-        let run = self.runs.get_mut(at).filter(|run| run.serial == serial);
+    pub(super) fn stir(&mut self, at: u32, id: Id) -> Vec<Waker> {
+        let run = self.runs.get_mut(at).filter(|run| run.id == id);
         let Some(run) = run else { return Vec::new() };
         run.phase = match std::mem::replace(&mut run.phase, Phase::Stirred) {
             Phase::Idle(work) => {

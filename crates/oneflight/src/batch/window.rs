@@ -10,6 +10,7 @@
 
 use super::run::Run;
 use super::slab::{Chain, Slab};
+use crate::flight::waits::Id;
 use hashbrown::HashTable;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -42,7 +43,8 @@ pub(super) struct Window<K, L, W> {
     pub(super) nested: Vec<Nested>,
     pub(super) is_closed: bool,
     pub(super) slots_taken: usize,
-    pub(super) serial: u64,
+    /// Calls that are polled inside of works.
+    pub(super) in_works: usize,
     pub(super) counts: Counts,
 }
 
@@ -80,12 +82,14 @@ pub(super) struct Call {
     pub(super) pending: usize,
     pub(super) waker: Option<Waker>,
     /// The batch that made the call.
-    pub(super) inside: Option<u64>,
+    pub(super) inside: Option<Id>,
+    /// It is polled inside of a work.
+    pub(super) in_work: bool,
 }
 
 /// A batch waits for what a tie stands for.
 pub(super) struct Nested {
-    pub(super) inside: u64,
+    pub(super) inside: Id,
     pub(super) call: u32,
     pub(super) tie: u32,
 }
@@ -125,7 +129,7 @@ impl<K, L, W> Window<K, L, W> {
             nested: Vec::new(),
             is_closed: false,
             slots_taken: 0,
-            serial: 0,
+            in_works: 0,
             counts: Counts::default(),
         }
     }
@@ -140,24 +144,25 @@ impl<K, L, W> Window<K, L, W> {
         table.reserve(keys, |&seat| seats[seat].hash);
     }
 
-    pub(super) fn begin(&mut self, inside: Option<u64>) -> u32 {
+    pub(super) fn begin(&mut self, inside: Option<Id>) -> u32 {
         self.calls.insert(Call {
             pending: 0,
             waker: None,
             inside,
+            in_work: false,
         })
     }
 
     /// Ties a call to a key: to its seat if it waits or flies, else to a new one at the end of the queue, which takes the key.
     ///
-    /// A seat in one of the batches that wait for this call (`blockers`) is no use: then there is no tie.
+    /// A seat in one of the batches that wait for this call (`blockers`) is no use: then there is no tie, but the batch.
     pub(super) fn enter(
         &mut self,
         call: u32,
         hash: u64,
         key: &mut Option<K>,
-        blockers: &[u64],
-    ) -> Option<u32>
+        blockers: &[Id],
+    ) -> Result<u32, Id>
     where
         K: Eq,
     {
@@ -171,9 +176,7 @@ impl<K, L, W> Window<K, L, W> {
         let inside = self.calls[call].inside;
         let seat = match found {
             Some(seat) => {
-                if !self.join(seat, inside.is_some(), blockers) {
-                    return None;
-                }
+                self.join(seat, inside.is_some(), blockers)?;
                 seat
             }
             None => self.enqueue(key.take(), hash, inside.is_some()),
@@ -185,15 +188,16 @@ impl<K, L, W> Window<K, L, W> {
         if let Some(inside) = inside {
             self.nested.push(Nested { inside, call, tie });
         }
-        Some(tie)
+        Ok(tie)
     }
 
-    /// Makes a seat fit to be joined; false if those who would join it would wait for themselves.
-    fn join(&mut self, seat: u32, is_urgent: bool, blockers: &[u64]) -> bool {
+    /// Makes a seat fit to be joined; the batch, if those who would join it would wait for themselves.
+    fn join(&mut self, seat: u32, is_urgent: bool, blockers: &[Id]) -> Result<(), Id> {
         match self.seats[seat].place {
             Place::Flying(run) => {
-                if blockers.contains(&self.runs[run].serial) {
-                    return false;
+                let id = self.runs[run].id;
+                if blockers.contains(&id) {
+                    return Err(id);
                 }
                 if self.seats[seat].ties.is_empty() {
                     self.runs[run].wanted += 1;
@@ -208,7 +212,7 @@ impl<K, L, W> Window<K, L, W> {
             Place::Landing => debug_assert!(false, "B1: a key that lands is in the table"),
         }
         self.counts.joined += 1;
-        true
+        Ok(())
     }
 
     fn enqueue(&mut self, key: Option<K>, hash: u64, is_urgent: bool) -> u32 {
@@ -237,7 +241,7 @@ impl<K, L, W> Window<K, L, W> {
     }
 
     /// The batches that wait, directly or through others, for this one; and this one.
-    pub(super) fn blockers(&self, inside: u64) -> Vec<u64> {
+    pub(super) fn blockers(&self, inside: Id) -> Vec<Id> {
         let mut blockers = vec![inside];
         loop {
             let before = blockers.len();
@@ -248,7 +252,7 @@ impl<K, L, W> Window<K, L, W> {
                 let Place::Flying(run) = self.seats[seat].place else {
                     continue;
                 };
-                if blockers.contains(&self.runs[run].serial) && !blockers.contains(&nested.inside) {
+                if blockers.contains(&self.runs[run].id) && !blockers.contains(&nested.inside) {
                     blockers.push(nested.inside);
                 }
             }
@@ -327,12 +331,14 @@ impl<K, L, W> Window<K, L, W> {
 
     fn end(&mut self, call: u32) -> Option<Waker> {
         let waker = self.unpark(call);
-        if self
-            .calls
-            .remove(call)
-            .is_some_and(|call| call.inside.is_some())
+        if let Some(Call {
+            inside, in_work, ..
+        }) = self.calls.remove(call)
         {
-            self.nested.retain(|nested| nested.call != call);
+            self.in_works -= usize::from(in_work);
+            if inside.is_some() {
+                self.nested.retain(|nested| nested.call != call);
+            }
         }
         waker
     }

@@ -60,6 +60,9 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
     /// ([`Error::is_overdue`](crate::Error::is_overdue)), its work is dropped and a late result goes nowhere: a call that hangs
     /// never wedges its key.
     ///
+    /// It also ends works that wait for each other by way of tasks, where that cannot be seen
+    /// ([`Error::is_reentrant`](crate::Error::is_reentrant)).
+    ///
     /// Work that blocks its thread cannot be ended; but the next caller starts a flight of its own.
     pub fn max_flight(mut self, limit: Duration) -> Self {
         self.options.max_flight = Some(limit);

@@ -46,8 +46,12 @@ pub(crate) fn step<K, V: Clone, E, S>(
             Turn::Drive => {}
         }
         let poll = {
-            let _polled = nest::enter(flight.address());
-            flight.poll_work()
+            let polled = nest::enter(flight.id(), || flight.named());
+            let poll = flight.poll_work();
+            if polled.end() {
+                flight.state.note();
+            }
+            poll
         };
         let stepped = match poll {
             Poll::Ready(result) => finish(table, flight, result).map(Step::Landed),

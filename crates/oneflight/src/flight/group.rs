@@ -270,7 +270,7 @@ where
                 .find(hash, |flight| flight.key.borrow() == key)?
                 .clone();
             // A flight that polls us has no answer for us, one that is overdue has none for anybody.
-            let useless = nest::depth(flight.address()).is_some() || self.is_overdue(now, &flight);
+            let useless = nest::is_polled(flight.id()) || self.is_overdue(now, &flight);
             let joined = !useless && flight.state.join();
             shard.stats.joined += u64::from(joined);
             (flight, joined)
@@ -385,10 +385,10 @@ where
             let flight = there.get();
             late = self.is_overdue(now, flight);
             if flight.born >= mark.0 && !late {
-                if let Some(depth) = nest::depth(flight.address()) {
+                if nest::is_polled(flight.id()) {
                     let flight = flight.clone();
                     drop(locked);
-                    return self.failed(reentrant(&flight.key, depth));
+                    return self.failed(nest::ring(flight.id(), flight.named()).error());
                 }
                 if flight.state.join() {
                     stats.joined += 1;
@@ -445,15 +445,22 @@ where
             clock.zip(deadline).map(|(clock, at)| clock.sleep_until(at))
         };
         let made = {
-            let _polled = nest::enter(fresh.address());
-            guarded(|| (work(), limit()))
+            let flight = fresh.flight();
+            let polled = nest::enter(flight.id(), || flight.named());
+            let made = guarded(|| (work(), limit()));
+            if polled.end() {
+                flight.state.note();
+            }
+            made
         };
         let flight = match made {
             Ok((future, limit)) => fresh.put(future, limit),
             Err(panic) => {
                 let flight = fresh.without_work();
-                // An error means that it was ended from outside: then those who joined have heard of that.
-                let _ = finish(&self.table, &flight, Err(Error::clone(&panic)));
+                if finish(&self.table, &flight, Err(Error::clone(&panic))).is_err() {
+                    // It was ended from outside: those who joined have heard of that (V2).
+                    flight.drop_work();
+                }
                 if let Some(watch) = &self.table.watch {
                     // Nobody polls for an answer that is there with the call.
                     let (began, came) = (flight.began, 0);
@@ -554,12 +561,4 @@ impl<K, V, E, S> fmt::Debug for Group<K, V, E, S> {
             .field("in_flight", &self.in_flight())
             .finish_non_exhaustive()
     }
-}
-
-fn reentrant<E>(key: &impl fmt::Debug, depth: usize) -> Error<E> {
-    let keys = match depth {
-        1 => format!("{key:?}"),
-        _ => format!("{key:?}, by way of {} other(s)", depth - 1),
-    };
-    Error::from_other(Other::Reentrant { keys })
 }

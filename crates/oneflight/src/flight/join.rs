@@ -1,12 +1,14 @@
 //! A caller's part in a flight, as a future.
 //!
 //! J1. A join counts as a waiter of its flight from the call until it is ready or dropped; it has a slot once it has waited.
+//! J2. A join that is pending inside a work is an edge of the graph of who waits for whom; one that would close a ring fails.
 
 use super::drive::{self, Step};
 use super::group::Group;
 use super::node::Shared;
 use super::queue::NOBODY;
 use super::state::Who;
+use super::waits::{Target, Wait};
 use crate::clock::Task;
 use crate::error::{Error, Other};
 use crate::observe::Since;
@@ -30,6 +32,8 @@ pub struct Join<'g, K, V, E, S> {
     group: &'g Group<K, V, E, S>,
     at: At<K, V, E>,
     slot: u32,
+    /// Its place among those who wait inside of a work (J2).
+    wait: Wait,
     led: bool,
     /// While it flies: how many nanoseconds after the flight it came. After: how many share it. In one place, so that a call is not
     /// larger for an observer that few have.
@@ -61,6 +65,7 @@ impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
             group,
             at,
             slot: NOBODY,
+            wait: Wait::none(),
             led,
             note: came,
         }
@@ -69,6 +74,31 @@ impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
     /// True if this call started the flight; false if it joined.
     pub fn led(&self) -> bool {
         self.led
+    }
+
+    /// It is pending: if it is polled inside of a work, that work waits for this flight. Ready if that closes a ring (J2).
+    #[inline]
+    fn waits(&mut self) -> Poll<Result<V, Error<E>>> {
+        let At::Flying(flight) = &self.at else {
+            return Poll::Pending;
+        };
+        let target = || Target {
+            id: flight.id(),
+            name: flight.named(),
+        };
+        match self.wait.pending(target) {
+            Ok(()) => Poll::Pending,
+            Err(ring) => {
+                self.leave();
+                Poll::Ready(Err(ring.error()))
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        if let At::Flying(flight) = std::mem::replace(&mut self.at, At::Done) {
+            drive::leave(&self.group.table, flight, self.slot, Who::Caller);
+        }
     }
 
     /// Waits, and tells the caller's part along with the value.
@@ -164,7 +194,7 @@ impl<K, V: Clone, E, S> Future for Join<'_, K, V, E, S> {
             At::Done => panic!("a call was polled after it was ready"),
         };
         let (answer, spare) = match step {
-            Step::Pending => return Poll::Pending,
+            Step::Pending => return this.waits(),
             Step::Landed(landing) => {
                 this.told(landing.callers);
                 (landing.answer, landing.spare)
@@ -177,15 +207,14 @@ impl<K, V: Clone, E, S> Future for Join<'_, K, V, E, S> {
         if let At::Flying(flight) = std::mem::replace(&mut this.at, At::Done) {
             Shared::drop_both(flight, spare);
         }
+        this.wait.end();
         Poll::Ready(answer)
     }
 }
 
 impl<K, V, E, S> Drop for Join<'_, K, V, E, S> {
     fn drop(&mut self) {
-        if let At::Flying(flight) = std::mem::replace(&mut self.at, At::Done) {
-            drive::leave(&self.group.table, flight, self.slot, Who::Caller);
-        }
+        self.leave();
     }
 }
 

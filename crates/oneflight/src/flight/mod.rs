@@ -24,9 +24,12 @@ pub(crate) mod queue;
 mod state;
 mod stats;
 mod table;
+mod trail;
+pub(crate) mod waits;
 
 pub use builder::Builder;
 pub use group::{Group, Mark};
 pub use join::{Join, Outcome, WithOutcome, Within};
 pub use panics::record_panic_locations;
 pub use stats::Stats;
+pub use trail::{Following, Trail};

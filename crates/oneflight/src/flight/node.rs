@@ -18,9 +18,11 @@
 
 use super::panics::{guarded, hushed};
 use super::state::State;
+use super::waits::{self, Id, Named};
 use crate::clock::Task;
 use crate::error::{Error, Other};
-use crate::sync::{AtomicUsize, Ordering, UnsafeCell};
+use crate::sync::{Arc, AtomicUsize, Ordering, UnsafeCell};
+use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -69,6 +71,7 @@ struct OfWork<K, V, E> {
     poll: PollWork<K, V, E>,
     drop: unsafe fn(Pointer<K, V, E>),
     free: unsafe fn(Pointer<K, V, E>),
+    named: fn(&Shared<K, V, E>) -> Arc<dyn Named>,
 }
 
 type Pointer<K, V, E> = NonNull<Head<K, V, E>>;
@@ -98,7 +101,7 @@ unsafe impl<K: Send + Sync, V: Send + Sync, E: Send + Sync> Sync for Shared<K, V
 
 impl<K, V, E, F> Fresh<K, V, E, F>
 where
-    K: Send + Sync + 'static,
+    K: fmt::Debug + Send + Sync + 'static,
     V: Send + Sync + 'static,
     E: Send + Sync + 'static,
     F: Future<Output = Result<V, E>> + Send + 'static,
@@ -134,9 +137,9 @@ where
         (fresh, reference())
     }
 
-    /// The identity of the flight.
-    pub(crate) fn address(&self) -> *const () {
-        self.flight.address()
+    /// The flight, which has no work yet.
+    pub(crate) fn flight(&self) -> &Shared<K, V, E> {
+        &self.flight
     }
 
     /// The key of the flight.
@@ -172,8 +175,15 @@ impl<K, V, E> Unpin for Shared<K, V, E> {}
 
 impl<K, V, E> Shared<K, V, E> {
     /// The identity of the flight.
-    pub(crate) fn address(&self) -> *const () {
-        self.head.as_ptr().cast_const().cast()
+    pub(crate) fn id(&self) -> Id {
+        Id::of(self.head.as_ptr().cast_const().cast())
+    }
+
+    /// The flight as one that others wait for.
+    pub(crate) fn named(&self) -> Arc<dyn Named> {
+        // SAFETY: `of_work` points to a constant.
+        let of_work = unsafe { self.of_work.as_ref() };
+        (of_work.named)(self)
     }
 
     /// True if both are the same flight.
@@ -195,6 +205,9 @@ impl<K, V, E> Shared<K, V, E> {
         let of_work = unsafe { self.of_work.as_ref() };
         // SAFETY: the function is that of this node's work; the flight is alive; the caller may touch the work.
         unsafe { (of_work.drop)(self.head) };
+        if self.state.is_noted() {
+            waits::ended(self.id());
+        }
     }
 
     /// Writes the answer. Only for the one who has put the phase to Landing, once, before it is Landed (N3).
@@ -242,6 +255,21 @@ impl<K, V, E> Shared<K, V, E> {
         let of_work = unsafe { self.of_work.as_ref() };
         // SAFETY: the function is that of this node; the caller has the last reference.
         unsafe { (of_work.free)(self.head) };
+    }
+}
+
+impl<K, V, E> Named for Shared<K, V, E>
+where
+    K: fmt::Debug + Send + Sync,
+    V: Send + Sync,
+    E: Send + Sync,
+{
+    fn is_over(&self) -> bool {
+        self.state.is_over()
+    }
+
+    fn name(&self) -> String {
+        format!("{:?}", self.key)
     }
 }
 
@@ -344,12 +372,16 @@ impl<K, V, E> Head<K, V, E> {
 
 impl<K, V, E, F> Node<K, V, E, F>
 where
+    K: fmt::Debug + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+    E: Send + Sync + 'static,
     F: Future<Output = Result<V, E>>,
 {
     const OF_WORK: OfWork<K, V, E> = OfWork {
         poll: Self::poll,
         drop: Self::drop_work,
         free: Self::free,
+        named: |flight| Arc::new(flight.clone()),
     };
 
     /// Polls the work once, with a waker that is the flight itself. Does not unwind.

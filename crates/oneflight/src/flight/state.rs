@@ -48,6 +48,8 @@ const WOKEN: u64 = 1 << 3;
 const PILOTED: u64 = 1 << 4;
 /// Somebody waits for the work to be made.
 const WANTED: u64 = 1 << 5;
+/// The graph of who waits for whom knows of it: its end is to be told there.
+const NOTED: u64 = 1 << 6;
 /// One waiter.
 const WAITER: u64 = 1 << 32;
 
@@ -124,6 +126,20 @@ impl State {
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.read().is_over()
+    }
+
+    /// Its end is to be told. Only by the one who has the work in hand, who sees it when dropping the work.
+    pub(crate) fn note(&self) {
+        // An error means that it was noted before.
+        let _ = self.update(|word| match word.has(NOTED) {
+            true => Err(Over),
+            false => Ok(word.with(NOTED)),
+        });
+    }
+
+    /// True if its end is to be told.
+    pub(crate) fn is_noted(&self) -> bool {
+        self.read().has(NOTED)
     }
 
     /// How many have called so far.

@@ -5,8 +5,9 @@
 use super::seat::{Seat, Step};
 use crate::clock::Task;
 use crate::error::{Error, Other};
+use crate::flight::Outcome;
+use crate::flight::nest::{self, Polled};
 use crate::flight::panics::{guarded, hushed};
-use crate::flight::{Outcome, nest};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;
@@ -156,14 +157,15 @@ where
 /// Polls the work of a call that leads, after making it if it is not made yet. Does not unwind.
 fn drive<K, V, E, W, F>(
     mut stage: Pin<&mut Stage<W, F>>,
-    seat: &Seat<'_, K, V, E>,
+    seat: &mut Seat<'_, K, V, E>,
     context: &mut Context<'_>,
 ) -> Poll<Result<V, Error<E>>>
 where
+    K: fmt::Debug,
     W: FnOnce() -> F,
     F: Future<Output = Result<V, E>>,
 {
-    let _polled = seat.flight().map(|flight| nest::enter(flight.address()));
+    let stood = (seat.flight()).map(|flight| nest::enter(flight.id(), || flight.named()));
     let polled = guarded(|| {
         if matches!(*stage, Stage::Waiting { .. })
             && let Taken::Waiting { work } = stage.as_mut().project_replace(Stage::Gone)
@@ -178,6 +180,9 @@ where
             }
         }
     });
+    if stood.is_some_and(Polled::end) {
+        seat.noted();
+    }
     polled.unwrap_or_else(|panic| Poll::Ready(Err(panic)))
 }
 

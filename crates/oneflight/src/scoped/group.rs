@@ -1,7 +1,7 @@
 //! A group for work that borrows: calls for a key that come while a flight for it is up join that flight.
 
 use super::call::Call;
-use super::seat::{Seat, reentrant};
+use super::seat::Seat;
 use super::table::{Flight, Table};
 use crate::clock::Clock;
 use crate::flight::{Stats, nest};
@@ -245,10 +245,11 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
             }
             Entry::Occupied(mut there) => {
                 let flight = there.get();
-                if nest::depth(flight.address()).is_some() {
+                if nest::is_polled(flight.id()) {
                     let flight = flight.clone();
                     drop(locked);
-                    return Seat::failed(&self.table, reentrant(&flight.key));
+                    let ring = nest::ring(flight.id(), flight.named());
+                    return Seat::failed(&self.table, ring.error());
                 }
                 let joined = flight.state.lock().join();
                 if joined {

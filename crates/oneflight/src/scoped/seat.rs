@@ -3,14 +3,16 @@
 //! C1. A seat counts as a waiter of its flight until it leads; it has a slot once it has waited, and none while it leads.
 //! C2. The entry has left the table before an answer can be seen (K1), so whoever calls then starts anew.
 //! C3. A seat that leads and is dropped hands over; its owner drops the work first, so that two runs of a key never overlap.
+//! C4. A seat that waits inside a work is an edge of the graph of who waits for whom; one that would close a ring is refused.
 
 use super::state::{Left, Turn};
 use super::table::{Flight, Table};
 use crate::clock::Clock;
-use crate::error::{Error, Other};
+use crate::error::Error;
+use crate::flight::Stats;
 use crate::flight::panics::hushed;
 use crate::flight::queue::NOBODY;
-use crate::flight::{Stats, nest};
+use crate::flight::waits::{self, Target, Wait};
 use crate::observe::Since;
 use crate::sync::Arc;
 use std::fmt;
@@ -30,8 +32,14 @@ enum At<K, V, E> {
     Waiting {
         flight: Arc<Flight<K, V, E>>,
         slot: u32,
+        /// Its place among those who wait inside of a work (C4).
+        wait: Wait,
     },
-    Leading(Arc<Flight<K, V, E>>),
+    Leading {
+        flight: Arc<Flight<K, V, E>>,
+        /// The graph of who waits for whom knows of the work: its end is to be told there.
+        noted: bool,
+    },
     Failed(Error<E>),
     /// It has got its answer. `led`: by its own work.
     Done {
@@ -54,10 +62,10 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         flight: Arc<Flight<K, V, E>>,
         came: u64,
     ) -> Self {
-        let slot = NOBODY;
+        let (slot, wait) = (NOBODY, Wait::none());
         Self {
             table,
-            at: At::Waiting { flight, slot },
+            at: At::Waiting { flight, slot, wait },
             note: came,
         }
     }
@@ -74,13 +82,13 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
     /// The flight, while there is one.
     pub(crate) fn flight(&self) -> Option<&Arc<Flight<K, V, E>>> {
         match &self.at {
-            At::Waiting { flight, .. } | At::Leading(flight) => Some(flight),
+            At::Waiting { flight, .. } | At::Leading { flight, .. } => Some(flight),
             At::Failed(_) | At::Done { .. } => None,
         }
     }
 
     pub(crate) fn is_leading(&self) -> bool {
-        matches!(self.at, At::Leading(_))
+        matches!(self.at, At::Leading { .. })
     }
 
     /// The clock that limits are measured by.
@@ -90,7 +98,7 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
 
     /// True if it leads, or has landed its own work.
     pub(crate) fn led(&self) -> bool {
-        matches!(self.at, At::Leading(_) | At::Done { led: true })
+        matches!(self.at, At::Leading { .. } | At::Done { led: true })
     }
 
     /// How many callers shared the answer that it has got.
@@ -104,10 +112,10 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         K: fmt::Debug,
         V: Clone,
     {
-        let At::Waiting { flight, slot } = &mut self.at else {
+        let At::Waiting { flight, slot, wait } = &mut self.at else {
             return match self.finish(false) {
                 At::Failed(error) => Step::Ready(Err(error)),
-                At::Waiting { .. } | At::Leading(_) | At::Done { .. } => {
+                At::Waiting { .. } | At::Leading { .. } | At::Done { .. } => {
                     panic!("a call was polled after it was ready")
                 }
             };
@@ -117,13 +125,19 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         }
         let turn = flight.state.lock().turn(slot, waker);
         match turn {
-            // The work that this waits for is what polls it.
-            Turn::Wait(_) if nest::depth(flight.address()).is_some() => {
-                let error = reentrant(&flight.key);
-                self.leave();
-                Step::Ready(Err(error))
+            Turn::Wait(_) => {
+                let target = || Target {
+                    id: flight.id(),
+                    name: flight.named(),
+                };
+                match wait.pending(target) {
+                    Ok(()) => Step::Wait,
+                    Err(ring) => {
+                        self.leave();
+                        Step::Ready(Err(ring.error()))
+                    }
+                }
             }
-            Turn::Wait(_) => Step::Wait,
             Turn::Begin { again, .. } => {
                 if again {
                     // The run of the leader before has come to nothing; this is another.
@@ -139,7 +153,10 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
     /// From waiting to leading.
     fn lead(&mut self) {
         self.at = match self.finish(false) {
-            At::Waiting { flight, .. } => At::Leading(flight),
+            At::Waiting { flight, .. } => At::Leading {
+                flight,
+                noted: false,
+            },
             other => other,
         };
     }
@@ -149,7 +166,7 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
     where
         V: Clone,
     {
-        let At::Leading(flight) = self.finish(true) else {
+        let At::Leading { flight, .. } = self.finish(true) else {
             debug_assert!(false, "C1: landed by a seat that does not lead");
             return result;
         };
@@ -185,7 +202,7 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         V: Clone,
     {
         match self.finish(false) {
-            At::Waiting { flight, .. } | At::Leading(flight) => {
+            At::Waiting { flight, .. } | At::Leading { flight, .. } => {
                 let (answer, shared) = answer(&flight);
                 self.told(&flight.key, flight.began, false, shared);
                 answer
@@ -212,18 +229,32 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         }
     }
 
+    /// The graph of who waits for whom knows of the work.
+    pub(crate) fn noted(&mut self) {
+        if let At::Leading { noted, .. } = &mut self.at {
+            *noted = true;
+        }
+    }
+
     fn finish(&mut self, led: bool) -> At<K, V, E> {
+        if let At::Leading {
+            flight,
+            noted: true,
+        } = &self.at
+        {
+            waits::ended(flight.id());
+        }
         std::mem::replace(&mut self.at, At::Done { led })
     }
 
     /// Gives the seat up.
     fn leave(&mut self) {
         match self.finish(false) {
-            At::Waiting { flight, slot } => {
+            At::Waiting { flight, slot, .. } => {
                 let (left, _old) = flight.state.lock().leave(slot);
                 self.left(&flight, left);
             }
-            At::Leading(flight) => {
+            At::Leading { flight, .. } => {
                 let left = flight.state.lock().hand_over();
                 self.left(&flight, left);
             }
@@ -247,13 +278,6 @@ impl<K, V, E> Drop for Seat<'_, K, V, E> {
     fn drop(&mut self) {
         self.leave();
     }
-}
-
-/// The error for a call that would wait for itself.
-pub(crate) fn reentrant<E>(key: &impl fmt::Debug) -> Error<E> {
-    Error::from_other(Other::Reentrant {
-        keys: format!("{key:?}"),
-    })
 }
 
 fn counter<V, E>(result: &Result<V, Error<E>>) -> fn(&mut Stats) {

@@ -9,9 +9,11 @@ use super::state::State;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::flight::Stats;
+use crate::flight::waits::{Id, Named, Text};
 use crate::observe::{Event, Watch};
 use crate::sync::{Arc, Mutex, OnceLock};
 use hashbrown::HashTable;
+use std::fmt;
 use std::time::Instant;
 
 /// A flight: all that its callers share. The work is not in it.
@@ -59,8 +61,16 @@ impl<K, V, E> Flight<K, V, E> {
     }
 
     /// The identity of a flight.
-    pub(crate) fn address(self: &Arc<Self>) -> *const () {
-        Arc::as_ptr(self).cast()
+    pub(crate) fn id(self: &Arc<Self>) -> Id {
+        Id::of(Arc::as_ptr(self).cast())
+    }
+
+    /// The flight as one that others wait for. Its key may be borrowed: the graph, which outlives it, gets what is told of it.
+    pub(crate) fn named(&self) -> Arc<dyn Named>
+    where
+        K: fmt::Debug,
+    {
+        Arc::new(Text(format!("{:?}", self.key)))
     }
 }
 

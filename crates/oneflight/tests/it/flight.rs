@@ -460,7 +460,7 @@ fn a21_nested_call_for_its_own_key_is_an_error_that_names_it() {
         let middle = again.clone();
         let error = again.run("b", move || async move {
             let error = middle.run("a", || ready(Ok(1))).await.unwrap_err();
-            assert_reentrant(&error, "\"a\", by way of 1 other(s)");
+            assert_reentrant(&error, "\"a\" waits for \"b\" waits for \"a\"");
             Ok(2)
         });
         Ok(error.await.unwrap() + 1)

@@ -5,6 +5,7 @@ mod batch;
 mod contract;
 mod flight;
 mod model;
+mod nested;
 mod observe;
 mod scoped;
 mod script;

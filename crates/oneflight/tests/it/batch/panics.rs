@@ -62,7 +62,7 @@ fn a36_a_function_that_panics_fails_its_keys_and_those_who_wait_behind_them_go_o
 
 #[test]
 fn a_key_whose_comparison_panics_fails_its_batch_and_leaves_nothing_behind() {
-    #[derive(Clone)]
+    #[derive(Debug, Clone)]
     struct Odd(u32);
     impl Hash for Odd {
         fn hash<H: Hasher>(&self, state: &mut H) {

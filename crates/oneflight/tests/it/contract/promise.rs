@@ -13,8 +13,6 @@ pub(crate) struct Promise {
     pub(crate) hurried: Hurried,
     /// The same, if answers are kept outside, and serve those who come later.
     pub(crate) hurried_and_kept: Hurried,
-    /// The error of a call that would wait for itself names its key.
-    pub(crate) names_keys: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +56,6 @@ pub(crate) const GROUP: Promise = Promise {
         served: 17,
         starts_at_most: 1,
     },
-    names_keys: true,
 };
 
 /// A task drives it too.
@@ -76,8 +73,6 @@ pub(crate) const DETACHED: Promise = Promise {
 /// Any caller drives all batches; eight are woken.
 pub(crate) const LOADER: Promise = Promise {
     bears_unpolled: 7,
-    // Its keys need not be `Debug`.
-    names_keys: false,
     ..GROUP
 };
 
@@ -95,5 +90,4 @@ pub(crate) const SCOPED: Promise = Promise {
         served: 0,
         starts_at_most: 20,
     },
-    names_keys: true,
 };
