@@ -16,7 +16,6 @@ use crate::error::{Error, Other};
 use crate::sync::{Arc, AtomicU32, Ordering, ProcessMutex};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
-use std::sync::atomic::Ordering::Relaxed;
 
 static WAITS: ProcessMutex<Graph> = ProcessMutex::new(Graph::new());
 
@@ -209,7 +208,7 @@ impl Id {
     /// A new batch, by an odd number. Where a word has 32 bits they come round after two thousand million batches.
     pub(crate) fn of_new_batch() -> Self {
         // ORDERING: Relaxed: only that no two get the same number.
-        Self(NEXT_BATCH.fetch_add(2, Relaxed))
+        Self(NEXT_BATCH.fetch_add(2, Ordering::Relaxed))
     }
 }
 
