@@ -67,4 +67,6 @@ pub(crate) use parking_lot::Mutex as ProcessMutex;
 pub(crate) use real::{
     AtomicU32, AtomicU64, AtomicUsize, Mutex, Ordering, UnsafeCell, thread_local,
 };
+/// As such a lock, a number.
+pub(crate) use std::sync::atomic::AtomicUsize as ProcessCounter;
 pub(crate) use std::sync::{Arc, OnceLock};

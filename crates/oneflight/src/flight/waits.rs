@@ -13,13 +13,13 @@
 
 use super::nest;
 use crate::error::{Error, Other};
-use crate::sync::{Arc, AtomicU32, Ordering, ProcessMutex};
+use crate::sync::{Arc, AtomicU32, Ordering, ProcessCounter, ProcessMutex};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
 static WAITS: ProcessMutex<Graph> = ProcessMutex::new(Graph::new());
 
-static NEXT_BATCH: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
+static NEXT_BATCH: ProcessCounter = ProcessCounter::new(1);
 
 /// So much room is kept when nobody waits.
 const KEPT: usize = 1_024;
