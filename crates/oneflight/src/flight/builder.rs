@@ -72,6 +72,9 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
     /// Lets a task poll every flight that a second caller joins, so that it goes on even if no caller is polled any more. A lone
     /// caller pays nothing for it. Without it, a wake of the work wakes the caller that drove it last and one more; a flight
     /// whose driver and backup are both kept but never polled stands still until another caller joins or is polled.
+    ///
+    /// A spawner that panics, as [`Tokio`](crate::Tokio) does outside of its runtime, panics in the call that joins; the flight
+    /// goes on without it.
     pub fn autopilot(mut self, spawn: impl Spawn) -> Self {
         self.options.pilot = Autopilot::WhenJoined(Arc::new(spawn));
         self

@@ -476,10 +476,13 @@ where
             // It was ended from outside while it was made.
             Err(Over) => flight.drop_work(),
         }
-        if let Autopilot::Detached(spawn) = &self.options.pilot {
-            self.board(flight.clone(), spawn.as_ref(), true);
-        }
-        Join::new(self, At::Flying(flight), true, 0)
+        let Autopilot::Detached(spawn) = &self.options.pilot else {
+            return Join::new(self, At::Flying(flight), true, 0);
+        };
+        // Made before the spawner is called: should that panic, the call leaves its flight.
+        let call = Join::new(self, At::Flying(flight.clone()), true, 0);
+        self.board(flight, spawn.as_ref(), true);
+        call
     }
 
     #[inline]
@@ -488,10 +491,13 @@ where
             Some(watch) => watch.joined(&flight.key, flight.began, now),
             None => 0,
         };
-        if let Autopilot::WhenJoined(spawn) = &self.options.pilot {
-            self.board(flight.clone(), spawn.as_ref(), false);
-        }
-        Join::new(self, At::Flying(flight), false, came)
+        let Autopilot::WhenJoined(spawn) = &self.options.pilot else {
+            return Join::new(self, At::Flying(flight), false, came);
+        };
+        // As in `lead`.
+        let call = Join::new(self, At::Flying(flight.clone()), false, came);
+        self.board(flight, spawn.as_ref(), false);
+        call
     }
 
     fn failed(&self, error: Error<E>) -> Join<'_, K, V, E, S> {

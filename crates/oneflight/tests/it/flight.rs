@@ -955,6 +955,34 @@ impl Spawn for Careless {
     }
 }
 
+/// A runtime that is not there, as tokio's outside of it.
+#[derive(Debug)]
+struct Absent;
+
+impl Spawn for Absent {
+    fn spawn(&self, _: Task) {
+        panic!("there is no runtime");
+    }
+}
+
+#[test]
+fn a_spawner_that_panics_leaves_no_call_behind() {
+    let run = |group: &Flights| {
+        let call = || drop(group.run("k", pending));
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err()
+    };
+    let group: Flights = Group::builder().detached(Absent).build();
+    assert!(run(&group));
+    assert_eq!((group.in_flight(), group.stats().abandoned), (0, 1));
+
+    let group: Flights = Group::builder().autopilot(Absent).build();
+    let leader = group.run("k", pending);
+    assert!(run(&group));
+    assert_eq!(group.in_flight(), 1);
+    drop(leader);
+    assert_eq!((group.in_flight(), group.stats().abandoned), (0, 1));
+}
+
 #[test]
 fn runtime_that_drops_its_tasks_at_once_harms_nobody() {
     for polls in [false, true] {
