@@ -26,7 +26,7 @@ async fn main() {
     for round in 1..=3 {
         // A hundred requests for four profiles, one of which does not exist.
         let calls =
-            (0..100).map(|request| profiles.run_owned(request % 4, move || load(request % 4)));
+            (0..100).map(|request| profiles.run_with_key(request % 4, move || load(request % 4)));
         let answers = join_all(calls).await;
         let failed = answers
             .iter()

@@ -57,6 +57,7 @@ mod clock;
 mod error;
 mod flight;
 pub mod guide;
+mod hash;
 mod observe;
 pub mod scoped;
 mod sync;
@@ -75,6 +76,7 @@ pub use flight::{
     Builder, Following, Group, Join, Mark, Outcome, Stats, Trail, WithOutcome, Within,
     record_panic_locations,
 };
+pub use hash::{KeyHasher, RandomState};
 pub use observe::{Event, Observer};
 pub use scoped::Scoped;
 #[cfg(feature = "tracing")]

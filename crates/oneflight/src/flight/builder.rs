@@ -2,8 +2,10 @@
 
 use super::group::{Autopilot, Group, Options};
 use crate::clock::{Clock, Spawn};
+use crate::hash::RandomState;
 use crate::observe::{Observer, Observing, Watch};
 use crate::sync::Arc;
+use std::fmt;
 use std::hash::BuildHasher;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -23,9 +25,8 @@ use std::time::Duration;
 ///     .build();
 /// # }
 /// ```
-#[derive(Debug)]
 #[must_use = "a builder does nothing until it builds"]
-pub struct Builder<K, V, E, S = foldhash::fast::RandomState> {
+pub struct Builder<K, V, E, S = RandomState> {
     options: Options,
     observer: Observing<K>,
     hasher: S,
@@ -42,7 +43,7 @@ impl<K, V, E> Group<K, V, E> {
         Builder {
             options: Options::default(),
             observer: Observing(None),
-            hasher: foldhash::fast::RandomState::default(),
+            hasher: RandomState::default(),
             shards: 0,
             group: PhantomData,
         }
@@ -127,7 +128,8 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
         self
     }
 
-    /// How many locks the table has, rounded up to a power of two. Usually four for each core.
+    /// How many locks the table has, rounded up to a power of two, at most 65,536. With 0, as usual: four for each core, between 4
+    /// and 64.
     pub fn shards(mut self, shards: usize) -> Self {
         self.shards = shards.min(1 << 16);
         self
@@ -157,5 +159,14 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
         let clock = self.options.clock.clone();
         let watch = (self.observer.0).map(|observer| Watch::new(observer, clock));
         Group::from_parts(self.hasher, self.shards, self.options, watch)
+    }
+}
+
+impl<K, V, E, S> fmt::Debug for Builder<K, V, E, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("options", &self.options)
+            .field("shards", &self.shards)
+            .finish_non_exhaustive()
     }
 }

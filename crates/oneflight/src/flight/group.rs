@@ -12,6 +12,7 @@ use super::stats::Stats;
 use super::table::{Shard, Table};
 use crate::clock::{Clock, Spawn};
 use crate::error::{Error, Other};
+use crate::hash::RandomState;
 use crate::observe::{Event, Since, Watch};
 use crate::sync::Arc;
 use hashbrown::hash_table::Entry;
@@ -38,7 +39,7 @@ use std::time::{Duration, Instant};
 /// assert_eq!(prices.stats().started, 1);
 /// # }
 /// ```
-pub struct Group<K, V, E = Infallible, S = foldhash::fast::RandomState> {
+pub struct Group<K, V, E = Infallible, S = RandomState> {
     pub(crate) table: Arc<Table<K, V, E, S>>,
     pub(crate) options: Arc<Options>,
 }
@@ -71,18 +72,13 @@ pub struct Mark(u64);
 impl<K, V, E> Group<K, V, E> {
     /// A group with the usual options: no clock, no tasks, any waiter drives.
     pub fn new() -> Self {
-        Self::from_parts(
-            foldhash::fast::RandomState::default(),
-            0,
-            Options::default(),
-            None,
-        )
+        Self::from_parts(RandomState::default(), 0, Options::default(), None)
     }
 }
 
-impl<K, V, E> Default for Group<K, V, E> {
+impl<K, V, E, S: BuildHasher + Default> Default for Group<K, V, E, S> {
     fn default() -> Self {
-        Self::new()
+        Self::from_parts(S::default(), 0, Options::default(), None)
     }
 }
 
@@ -221,9 +217,9 @@ where
     /// # use std::sync::Arc;
     /// # let wait = futures_util::FutureExt::now_or_never;
     /// let group: Group<Arc<str>, u32, ()> = Group::new();
-    /// assert_eq!(wait(group.run_owned("key".into(), || async { Ok(7) })).unwrap().unwrap(), 7);
+    /// assert_eq!(wait(group.run_with_key("key".into(), || async { Ok(7) })).unwrap().unwrap(), 7);
     /// ```
-    pub fn run_owned<W, F>(&self, key: K, work: W) -> Join<'_, K, V, E, S>
+    pub fn run_with_key<W, F>(&self, key: K, work: W) -> Join<'_, K, V, E, S>
     where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, E>> + Send + 'static,

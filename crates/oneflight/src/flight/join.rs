@@ -11,6 +11,7 @@ use super::state::Who;
 use super::waits::{Target, Wait};
 use crate::clock::Task;
 use crate::error::{Error, Other};
+use crate::hash::RandomState;
 use crate::observe::Since;
 use std::fmt;
 use std::future::Future;
@@ -28,7 +29,7 @@ use std::time::Duration;
 /// # Panics
 /// If it is polled after it was ready.
 #[must_use = "a call does nothing until it is awaited"]
-pub struct Join<'g, K, V, E, S> {
+pub struct Join<'g, K, V, E, S = RandomState> {
     group: &'g Group<K, V, E, S>,
     at: At<K, V, E>,
     slot: u32,
@@ -233,7 +234,7 @@ impl<K: fmt::Debug, V, E, S> fmt::Debug for Join<'_, K, V, E, S> {
 
 /// A call that tells its part along with the value; see [`Join::outcome`].
 #[must_use = "a call does nothing until it is awaited"]
-pub struct WithOutcome<'g, K, V, E, S>(Join<'g, K, V, E, S>);
+pub struct WithOutcome<'g, K, V, E, S = RandomState>(Join<'g, K, V, E, S>);
 
 impl<K, V: Clone, E, S> Future for WithOutcome<'_, K, V, E, S> {
     type Output = Result<Outcome<V>, Error<E>>;
@@ -256,7 +257,7 @@ impl<K: fmt::Debug, V, E, S> fmt::Debug for WithOutcome<'_, K, V, E, S> {
 
 /// A call that waits no longer than a limit; see [`Join::within`].
 #[must_use = "a call does nothing until it is awaited"]
-pub struct Within<'g, K, V, E, S> {
+pub struct Within<'g, K, V, E, S = RandomState> {
     join: Option<Join<'g, K, V, E, S>>,
     sleep: Task,
 }

@@ -25,8 +25,8 @@ use std::task::{Context, Poll};
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let group: Group<&str, u32> = Group::new();
 /// let inner = group.clone();
-/// let call = group.run_owned("a", || async move {
-///     let ask = async move { inner.run_owned("a", || async { Ok(1) }).await };
+/// let call = group.run_with_key("a", || async move {
+///     let ask = async move { inner.run_with_key("a", || async { Ok(1) }).await };
 ///     let task = tokio::spawn(Trail::current().follow(ask));
 ///     let error = task.await.unwrap().unwrap_err();
 ///     assert_eq!(error.to_string(), "the work for a key waits for itself: \"a\"");

@@ -397,7 +397,7 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     type Works = Group<u32, u32, ()>;
-    type Call = Join<'static, u32, u32, (), foldhash::fast::RandomState>;
+    type Call = Join<'static, u32, u32, (), crate::RandomState>;
 
     fn poll<F: Future + ?Sized>(future: &mut Pin<Box<F>>) -> Poll<F::Output> {
         future

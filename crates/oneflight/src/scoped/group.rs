@@ -5,6 +5,7 @@ use super::seat::Seat;
 use super::table::{Flight, Table};
 use crate::clock::Clock;
 use crate::flight::{Stats, nest};
+use crate::hash::RandomState;
 use crate::observe::{Event, Observer, Watch};
 use crate::sync::Arc;
 use hashbrown::hash_table::Entry;
@@ -37,7 +38,7 @@ use std::sync::OnceLock;
 /// assert_eq!(words.stats().started, 1);
 /// # }
 /// ```
-pub struct Scoped<K, V, E = Infallible, S = foldhash::fast::RandomState> {
+pub struct Scoped<K, V, E = Infallible, S = RandomState> {
     table: Table<K, V, E>,
     hasher: S,
 }
@@ -45,7 +46,7 @@ pub struct Scoped<K, V, E = Infallible, S = foldhash::fast::RandomState> {
 impl<K, V, E> Scoped<K, V, E> {
     /// A group without flights and without a clock.
     pub fn new() -> Self {
-        Self::with_hasher(foldhash::fast::RandomState::default())
+        Self::with_hasher(RandomState::default())
     }
 }
 

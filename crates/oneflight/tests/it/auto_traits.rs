@@ -19,7 +19,7 @@ struct Plain<T>(T);
 type K = u32;
 type V = String;
 type E = Plain<u32>;
-type S = foldhash::fast::RandomState;
+type S = oneflight::RandomState;
 
 fn sent<T: Send>() {}
 fn shared<T: Send + Sync>() {}

@@ -808,8 +808,8 @@ fn a39_wall_clock_is_never_asked_nor_any_other_behind_the_callers_back() {
 fn a41_key_is_all_that_its_type_compares() {
     let group: Group<(String, u32), u32, ()> = Group::new();
     let (a, b) = (
-        group.run_owned(("k".into(), 1), || ready(Ok(1))),
-        group.run_owned(("k".into(), 2), || ready(Ok(2))),
+        group.run_with_key(("k".into(), 1), || ready(Ok(1))),
+        group.run_with_key(("k".into(), 2), || ready(Ok(2))),
     );
     assert_eq!((got(a), got(b)), (Some(1), Some(2)));
     // Keys whose hashes are all the same are still told apart.
@@ -830,7 +830,7 @@ fn a41_key_is_all_that_its_type_compares() {
     }
     let group: Group<u32, u32, (), Same> = Group::<u32, u32, ()>::builder().hasher(Same).build();
     let calls: Vec<_> = (0..20)
-        .map(|key| group.run_owned(key, move || ready(Ok(key))))
+        .map(|key| group.run_with_key(key, move || ready(Ok(key))))
         .collect();
     for (key, call) in (0..).zip(calls) {
         assert_eq!(got(call), Some(key));
@@ -840,9 +840,9 @@ fn a41_key_is_all_that_its_type_compares() {
 #[test]
 fn a42_work_of_a_joiner_is_never_called_so_privilege_belongs_in_the_key() {
     let group: Group<(&str, u32), &str, ()> = Group::new();
-    let admin = group.run_owned(("admin", 1), || ready(Ok("all")));
-    let guest = group.run_owned(("guest", 1), || ready(Ok("some")));
-    let joiner = group.run_owned(("guest", 1), || -> std::future::Ready<Result<&str, ()>> {
+    let admin = group.run_with_key(("admin", 1), || ready(Ok("all")));
+    let guest = group.run_with_key(("guest", 1), || ready(Ok("some")));
+    let joiner = group.run_with_key(("guest", 1), || -> std::future::Ready<Result<&str, ()>> {
         unreachable!("it joins")
     });
     assert_eq!(
@@ -1243,7 +1243,7 @@ fn groups_joins_and_errors_go_between_threads() {
     fn moves<T: Send + Unpin>() {}
     crosses::<Flights>();
     crosses::<Error<Oops>>();
-    moves::<Join<'static, String, u64, Oops, foldhash::fast::RandomState>>();
+    moves::<Join<'static, String, u64, Oops, oneflight::RandomState>>();
     // The work need not be Sync.
     let group: Group<u32, u32, ()> = Group::new();
     let cell = std::cell::Cell::new(7);

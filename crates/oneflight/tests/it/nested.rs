@@ -43,7 +43,7 @@ impl World {
     /// A call, made when it is first polled.
     fn call(&self, key: Key) -> BoxFuture<'static, Answer> {
         let world = self.clone();
-        async move { world.group.run_owned(key, || world.work(key)).await }.boxed()
+        async move { world.group.run_with_key(key, || world.work(key)).await }.boxed()
     }
 
     fn work(&self, key: Key) -> BoxFuture<'static, Result<u32, String>> {
@@ -335,7 +335,7 @@ fn a21_ring_over_two_groups_of_different_types_is_told_too() {
                 let word = inner.run(&7, || async { Ok(String::new()) }).await;
                 Ok(word.unwrap_or_else(|error| error.to_string()).len() as u32)
             };
-            group.run_owned("a", work).await
+            group.run_with_key("a", work).await
         });
         let all = world.clone();
         tasks.spawn(async move {

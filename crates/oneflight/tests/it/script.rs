@@ -59,7 +59,7 @@ pub(crate) trait Flies: 'static {
 }
 
 impl Flies for Flights {
-    type Call<'g> = Join<'g, String, u64, Oops, foldhash::fast::RandomState>;
+    type Call<'g> = Join<'g, String, u64, Oops, oneflight::RandomState>;
 
     fn fly<'g>(
         &'g self,

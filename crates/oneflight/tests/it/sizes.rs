@@ -66,7 +66,7 @@ fn poll<F: Future + Unpin>(future: &mut F) -> bool {
 #[test]
 fn a_join_is_forty_bytes() {
     assert_eq!(
-        size_of::<Join<'static, String, [u64; 32], String, foldhash::fast::RandomState>>(),
+        size_of::<Join<'static, String, [u64; 32], String, oneflight::RandomState>>(),
         40
     );
 }

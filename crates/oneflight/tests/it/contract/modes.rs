@@ -88,7 +88,7 @@ impl Script<'_, dyn Mode> {
 }
 
 /// A group, and what its builder was handed.
-struct InGroup<S = foldhash::fast::RandomState> {
+struct InGroup<S = oneflight::RandomState> {
     group: Group<String, u64, Oops, S>,
     promise: Promise,
     world: World,

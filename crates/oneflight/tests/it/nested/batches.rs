@@ -19,7 +19,7 @@ fn ring() -> (World, Batches) {
                 return keys.into_iter().map(|key| (key, key)).collect();
             }
             world.gates.pass("batch").await;
-            let a = world.note(world.group.run_owned("a", || async { Ok(1) }).await);
+            let a = world.note(world.group.run_with_key("a", || async { Ok(1) }).await);
             keys.into_iter().map(|key| (key, a)).collect::<Vec<_>>()
         }
     });
@@ -38,7 +38,7 @@ fn a(
             let answer = loader.load(7).await.map(Option::unwrap_or_default);
             Ok(1 + world.note(answer))
         };
-        group.run_owned("a", work).await
+        group.run_with_key("a", work).await
     }
 }
 
@@ -141,7 +141,7 @@ fn a21_batch_that_is_moved_on_by_a_work_that_does_not_wait_for_it_is_not_inside_
                         1 => vec![(
                             1,
                             group
-                                .run_owned("a", || async { Ok(0) })
+                                .run_with_key("a", || async { Ok(0) })
                                 .await
                                 .expect("no ring"),
                         )],
@@ -154,7 +154,7 @@ fn a21_batch_that_is_moved_on_by_a_work_that_does_not_wait_for_it_is_not_inside_
     let one = loader.load(1);
     tasks.spawn(async move {
         let work = || async move { Ok(first.load(2).await.unwrap().unwrap_or_default()) };
-        group.run_owned("a", work).await
+        group.run_with_key("a", work).await
     });
     tasks.settle();
     tasks.spawn(async move { one.await.map(Option::unwrap_or_default) });

@@ -16,7 +16,7 @@ where
     tasks.spawn(world.call("b"));
     tasks.settle();
     let group = world.group.clone();
-    tasks.spawn(async move { group.run_owned("a", || work).await });
+    tasks.spawn(async move { group.run_with_key("a", || work).await });
     tasks.settle();
     tasks
 }
@@ -85,7 +85,7 @@ async fn a21_call_with_a_limit_of_its_own_closes_a_ring_all_the_same() {
         async move {
             // Both are up before either calls for the other.
             tokio::task::yield_now().await;
-            let call = group.run_owned(other, || async { Ok(0) });
+            let call = group.run_with_key(other, || async { Ok(0) });
             Ok(match call.within(limit).await {
                 Err(error) if error.is_reentrant() => 10,
                 other => 1 + other.map_err(|error| error.to_string())?,
@@ -93,7 +93,7 @@ async fn a21_call_with_a_limit_of_its_own_closes_a_ring_all_the_same() {
         }
     };
     let (a, b) = (works_for("b"), works_for("a"));
-    let (a, b) = tokio::join!(group.run_owned("a", || a), group.run_owned("b", || b));
+    let (a, b) = tokio::join!(group.run_with_key("a", || a), group.run_with_key("b", || b));
     let mut values = [a.unwrap(), b.unwrap()];
     values.sort_unstable();
     assert_eq!((values, start.elapsed()), ([10, 11], Duration::ZERO));
@@ -117,7 +117,7 @@ fn a21_call_made_outside_and_awaited_inside_is_told_that_it_waits_for_itself() {
     let group: &'static Group<&str, u32, String> = Box::leak(Box::default());
     let place = Arc::new(Mutex::new(None));
     let own = place.clone();
-    let call = group.run_owned("a", || async move {
+    let call = group.run_with_key("a", || async move {
         let call = own.lock().unwrap().take();
         let before: oneflight::Join<'static, _, _, _, _> = call.expect("made before");
         let error = before.await.unwrap_err();
@@ -133,7 +133,7 @@ fn a21_innocent_waiter_that_an_executor_inside_the_work_polls_stands_for_itself_
  {
     let group: &'static Group<&str, u32, String> = Box::leak(Box::default());
     let outside = Trail::current();
-    let call = group.run_owned("a", move || async move {
+    let call = group.run_with_key("a", move || async move {
         assert!(
             group.join("a").is_none(),
             "polled here, it would wait for itself"
@@ -170,7 +170,7 @@ fn a21_scoped_call_and_a_flight_that_wait_for_each_other_are_told() {
                 all.gates.pass("g").await;
                 Ok(1 + all.note(inner.run(&1, async || Ok(1)).await))
             };
-            group.run_owned("g", work).await
+            group.run_with_key("g", work).await
         });
         tasks.settle();
         for key in if scoped_first { ["s", "g"] } else { ["g", "s"] } {

@@ -29,14 +29,16 @@ async fn ring(with_trail: bool) -> (Result<String, Error<String>>, Duration) {
     let texts: Group<&str, String, String> =
         Group::builder().clock(Tokio).max_flight(LIMIT).build();
     let (outer, inner) = (texts.clone(), texts.clone());
-    let answer = outer.run_owned("a", move || async move {
+    let answer = outer.run_with_key("a", move || async move {
         let trail = with_trail.then(Trail::current);
         let b = async move {
             let work = async move {
-                let error = inner.run_owned("a", || async { Ok(String::new()) }).await;
+                let error = inner
+                    .run_with_key("a", || async { Ok(String::new()) })
+                    .await;
                 error.map_or_else(|error| Err(error.to_string()), |_| Ok(1))
             };
-            group.run_owned("b", || work).await
+            group.run_with_key("b", || work).await
         };
         let error = spawned(trail, b).await.unwrap_err();
         Ok(error.to_string())
@@ -63,9 +65,9 @@ async fn a21_own_key_in_a_spawned_task_is_told_if_the_task_follows_the_trail() {
     for with_trail in [true, false] {
         let group: Works = Group::builder().clock(Tokio).max_flight(LIMIT).build();
         let inner = group.clone();
-        let call = group.run_owned("a", move || async move {
+        let call = group.run_with_key("a", move || async move {
             let trail = with_trail.then(Trail::current);
-            let call = async move { inner.run_owned("a", || async { Ok(1) }).await };
+            let call = async move { inner.run_with_key("a", || async { Ok(1) }).await };
             Ok(u32::from(
                 spawned(trail, call).await.unwrap_err().is_reentrant(),
             ))
@@ -79,18 +81,18 @@ async fn a21_own_key_in_a_spawned_task_is_told_if_the_task_follows_the_trail() {
 async fn a21_trail_of_a_flight_that_has_ended_leads_nowhere() {
     let group: Works = Group::new();
     let (inner, (give, given)) = (group.clone(), tokio::sync::oneshot::channel());
-    let call = group.run_owned("a", || async move {
+    let call = group.run_with_key("a", || async move {
         drop(give.send(Trail::current()));
         Ok(1)
     });
     assert_eq!(call.await.unwrap(), 1);
     let trail = given.await.unwrap();
     // Another flight of the key, likely in the same place.
-    let next = group.run_owned("a", || async {
+    let next = group.run_with_key("a", || async {
         tokio::task::yield_now().await;
         Ok(2)
     });
-    let waits = trail.follow(async move { inner.run_owned("a", || async { Ok(3) }).await });
+    let waits = trail.follow(async move { inner.run_with_key("a", || async { Ok(3) }).await });
     let (next, waits) = tokio::join!(next, waits);
     assert_eq!((next.unwrap(), waits.unwrap()), (2, 2));
 }
@@ -99,8 +101,8 @@ async fn a21_trail_of_a_flight_that_has_ended_leads_nowhere() {
 async fn a21_trail_goes_on_in_a_task_of_a_task() {
     let group: Works = Group::new();
     let inner = group.clone();
-    let call = group.run_owned("a", || async move {
-        let call = async move { inner.run_owned("a", || async { Ok(1) }).await };
+    let call = group.run_with_key("a", || async move {
+        let call = async move { inner.run_with_key("a", || async { Ok(1) }).await };
         let nested = async move { spawned(Some(Trail::current()), call).await };
         Ok(u32::from(
             spawned(Some(Trail::current()), nested)
