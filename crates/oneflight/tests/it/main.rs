@@ -4,6 +4,7 @@ mod auto_traits;
 mod batch;
 mod contract;
 mod flight;
+mod hostile;
 mod model;
 mod nested;
 mod observe;
