@@ -416,10 +416,13 @@ where
         };
         stats.started += 1;
         drop(locked);
-        if let Some(old) = replaced {
-            self.displaced(&old, late);
+        if let Some(old) = &replaced {
+            self.displaced(old, late);
         }
-        self.lead(fresh, deadline, work)
+        let join = self.lead(fresh, deadline, work);
+        // Not before the new flight is up: with the last reference goes a key of the user's, whose drop may panic.
+        drop(replaced);
+        join
     }
 
     /// Makes the work of a flight that is in the table, and lets it fly.

@@ -109,10 +109,12 @@ where
     /// A flight in phase Making, and a second reference to it.
     #[inline]
     pub(crate) fn new(birth: Birth<K>) -> (Self, Shared<K, V, E>) {
+        // A borrow that is held to be one of a constant: the compiler would not let it be shorter.
+        let of_work: &'static OfWork<K, V, E> = &Node::<K, V, E, F>::OF_WORK;
         let node = Box::new(Node {
             head: Head {
                 refs: AtomicUsize::new(2),
-                of_work: NonNull::from(&Node::<K, V, E, F>::OF_WORK),
+                of_work: NonNull::from(of_work),
                 key: birth.key,
                 hash: birth.hash,
                 born: birth.born,
@@ -294,7 +296,10 @@ impl<K, V, E> Clone for Shared<K, V, E> {
 
 impl<K, V, E> Drop for Shared<K, V, E> {
     fn drop(&mut self) {
-        if self.count_down() {
+        // The step is done on the count alone: no function that has borrowed the head may be running when another thread, whose
+        // reference is the last by then, frees it.
+        // ORDERING: AcqRel: what each one did with the node comes before its end, which is the last one's.
+        if self.refs.fetch_sub(1, Ordering::AcqRel) == 1 {
             // SAFETY: that was the last reference (N4).
             unsafe { self.free() };
         }
@@ -309,12 +314,6 @@ impl<K, V, E> Head<K, V, E> {
         if before > usize::MAX / 2 {
             std::process::abort();
         }
-    }
-
-    /// True if it was the last.
-    fn count_down(&self) -> bool {
-        // ORDERING: AcqRel: what each one did with the node comes before its end, which is the last one's.
-        self.refs.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     fn woken(&self) {

@@ -5,6 +5,8 @@
 //!
 //! Q1. A slot belongs to one waiter from `set` or `reserve` until `remove`.
 //! Q2. No waker is dropped or woken in here: what leaves the queue is handed out, to be dropped or woken after the lock.
+//! Q3. Between two polls of the work nobody is called more than a few times, however often it is woken: flights that wake each
+//!     other in a ring come to rest.
 
 use super::panics::hushed;
 use std::task::Waker;
@@ -32,6 +34,8 @@ struct Crowd {
     pilot: u32,
     /// How many others are woken with the driver; doubled whenever a wake went unanswered.
     backups: u32,
+    /// How many of them have been woken since the work was polled last.
+    called: u32,
 }
 
 /// Whom to wake, after the lock. Two of them need no allocation.
@@ -90,14 +94,22 @@ impl Queue {
         if let Some(crowd) = &mut self.crowd {
             crowd.driver = at;
             crowd.backups = 1;
+            crowd.called = 0;
         }
     }
 
-    /// The last wake was answered by nobody: the next one is for more.
-    pub(crate) fn unanswered(&mut self) {
+    /// The last wake was answered by nobody: as many more of `others` as have been woken so far, and not those again.
+    ///
+    /// It comes to an end (Q3), since what waits here may be the work of another flight that this one waits for.
+    pub(crate) fn call_more(&mut self, others: u32) -> Call {
+        let mut call = Call::default();
         if let Some(crowd) = &mut self.crowd {
             crowd.backups = crowd.backups.saturating_mul(2);
+            // Twice round, for those who have left may have been counted instead of those who have not been called.
+            let limit = crowd.backups.min(others.saturating_mul(2));
+            crowd.add_backups(&mut call, limit, &self.first);
         }
+        call
     }
 
     /// The driver, and as many of `others` as a wake needs, the pilot first; if the driver has left, one of the others takes its
@@ -113,13 +125,15 @@ impl Queue {
             first: crowd.waker(crowd.driver, &self.first),
             ..Call::default()
         };
+        crowd.called = 0;
         if call.first.is_none()
             && let Some((at, waker)) = crowd.next(NOBODY, &self.first)
         {
             crowd.driver = at;
             call.first = Some(waker);
         }
-        crowd.add_backups(&mut call, others, &self.first);
+        crowd.add_pilot(&mut call, &self.first);
+        crowd.add_backups(&mut call, crowd.backups.min(others), &self.first);
         call
     }
 
@@ -127,7 +141,8 @@ impl Queue {
     pub(crate) fn call_backups(&mut self, others: u32) -> Call {
         let mut call = Call::default();
         if let Some(crowd) = &mut self.crowd {
-            crowd.add_backups(&mut call, others, &self.first);
+            crowd.add_pilot(&mut call, &self.first);
+            crowd.add_backups(&mut call, crowd.backups.min(others), &self.first);
         }
         call
     }
@@ -177,6 +192,7 @@ impl Default for Crowd {
             driver: 0,
             pilot: NOBODY,
             backups: 1,
+            called: 0,
         }
     }
 }
@@ -211,12 +227,18 @@ impl Crowd {
         }
     }
 
-    /// The pilot, and as many others as a wake needs.
-    fn add_backups(&mut self, call: &mut Call, others: u32, first: &Option<Waker>) {
+    /// The pilot, unless it drives.
+    fn add_pilot(&mut self, call: &mut Call, first: &Option<Waker>) {
         if self.pilot != self.driver {
             call.second = self.waker(self.pilot, first);
+            self.called += u32::from(call.second.is_some());
         }
-        for _ in u32::from(call.second.is_some())..self.backups.min(others) {
+    }
+
+    /// Others, until so many have been called.
+    fn add_backups(&mut self, call: &mut Call, limit: u32, first: &Option<Waker>) {
+        for _ in self.called..limit {
+            self.called += 1;
             match self.next(self.driver, first) {
                 Some((_, waker)) if call.second.is_none() => call.second = Some(waker),
                 Some((_, waker)) => call.more.push(waker),
@@ -307,12 +329,12 @@ mod tests {
     fn a_call_is_for_the_driver_and_a_backup_in_turn_and_for_more_when_it_was_not_answered() {
         let mut queue = queue_of(5);
         queue.driven_by(2);
-        assert_eq!(queue.call(4).more.len(), 0);
-        queue.unanswered();
-        queue.unanswered();
-        assert_eq!(queue.call(4).more.len(), 3);
+        let len = |call: Call| [call.first, call.second].iter().flatten().count() + call.more.len();
+        assert_eq!(len(queue.call(4)), 2);
+        let more: Vec<_> = (0..5).map(|_| len(queue.call_more(4))).collect();
+        assert_eq!(more, [1, 2, 4, 0, 0]);
         queue.driven_by(2);
-        assert_eq!(queue.call(4).more.len(), 0);
+        assert_eq!(len(queue.call(4)), 2);
     }
 
     #[test]

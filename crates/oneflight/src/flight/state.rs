@@ -286,9 +286,10 @@ impl State {
         match self.update(|word| Ok(word.unless_over()?.with(WOKEN))) {
             Ok(word) if word.phase() == Phase::Idle => {
                 if word.has(WOKEN) {
-                    queue.unanswered();
+                    queue.call_more(word.others())
+                } else {
+                    queue.call(word.others())
                 }
-                queue.call(word.others())
             }
             Ok(_) | Err(Over) => Call::default(),
         }
@@ -346,16 +347,16 @@ impl State {
             let in_hand = word.is_in_hand();
             return (Left::Last { in_hand, wakers }, None);
         }
-        if slot == NOBODY {
-            // It never waited, so it cannot be the one who was woken.
+        if slot == NOBODY && !word.is_unanswered() {
+            // It never waited, so it cannot be the one who was woken; unless it has just polled the work, and its waker panicked
+            // when it was to be put into the queue.
             return (Left::Goes(None), None);
         }
         let mut queue = self.queue.lock();
         let old = queue.remove(slot);
         let word = self.read();
         // The one who left may be the one who was woken: pass the wake on (S2).
-        let unanswered = word.phase() == Phase::Idle && word.has(WOKEN);
-        let next = unanswered.then(|| queue.any()).flatten();
+        let next = word.is_unanswered().then(|| queue.any()).flatten();
         (Left::Goes(next.map(|(_, waker)| waker)), old)
     }
 
@@ -434,6 +435,11 @@ impl Word {
     /// How many there are to wake besides the driver.
     fn others(self) -> u32 {
         self.waiters().saturating_sub(1) + u32::from(self.has(PILOTED))
+    }
+
+    /// True if the work was woken, and whoever is polled next polls it.
+    fn is_unanswered(self) -> bool {
+        self.phase() == Phase::Idle && self.has(WOKEN)
     }
 
     fn is_over(self) -> bool {

@@ -2,13 +2,13 @@
 //!
 //! Whatever it does, no flight is left in the table that nobody ends, and no wake of the work goes to nobody.
 
-use crate::script::{Bell, Flights, HandSpawn, Script};
+use crate::script::{Bell, Flights, Script};
 use futures_util::FutureExt;
-use oneflight::{Clock, Group, Join, Spawn, Task};
+use oneflight::{Clock, Event, Group, Join, Observer, Spawn, Task};
 use std::collections::HashMap;
 use std::future::{pending, poll_fn, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
@@ -220,27 +220,42 @@ fn a_key_that_panics_when_it_is_dropped_wedges_nobody_who_took_its_place() {
     assert_eq!(group.in_flight(), 0);
 }
 
-/// Counts how often it is cloned.
+/// A clock that panics once the flag is up.
 #[derive(Debug)]
-struct Counted(Arc<AtomicUsize>);
+struct Dying(Arc<AtomicBool>);
 
-impl Clone for Counted {
-    fn clone(&self) -> Self {
-        self.0.fetch_add(1, Ordering::SeqCst);
-        Self(self.0.clone())
+impl Clock for Dying {
+    fn now(&self) -> Instant {
+        assert!(!self.0.load(Ordering::SeqCst), "there is no time");
+        Instant::now()
+    }
+
+    fn sleep_until(&self, _: Instant) -> Task {
+        Box::pin(pending())
     }
 }
 
+/// Looks on.
+struct Idler;
+
+impl<K> Observer<K> for Idler {
+    fn observe(&self, _: &K, _: &Event<'_>) {}
+}
+
 #[test]
-fn a_pilot_takes_no_copy_of_the_value() {
-    let tasks = HandSpawn::default();
-    let group: Group<u32, Counted, ()> = Group::builder().detached(tasks.clone()).build();
-    let clones = Arc::<AtomicUsize>::default();
-    let value = Counted(clones.clone());
-    drop(group.run(&1, move || ready(Ok(value))));
-    tasks.settle();
-    assert_eq!(
-        (group.stats().landed, clones.load(Ordering::SeqCst)),
-        (1, 0)
-    );
+fn a_clock_that_panics_while_an_observed_flight_lands_holds_up_nobody() {
+    let dead = Arc::<AtomicBool>::default();
+    let group: Group<u32, u32, ()> = Group::builder()
+        .clock(Dying(dead.clone()))
+        .observer(Idler)
+        .build();
+    let work = || async move {
+        dead.store(true, Ordering::SeqCst);
+        Ok(7)
+    };
+    let (a, b) = (group.run(&1, work), group.join(&1).expect("up"));
+    for call in [a, b] {
+        assert_eq!(call.now_or_never().expect("ready").ok(), Some(7));
+    }
+    assert_eq!(group.in_flight(), 0);
 }
