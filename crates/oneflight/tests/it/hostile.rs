@@ -186,7 +186,7 @@ impl Clock for Stopped {
     }
 }
 
-type OfRude<'g> = Join<'g, Rude, u32, (), foldhash::fast::RandomState>;
+type OfRude<'g> = Join<'g, Rude, u32, ()>;
 
 /// Drops its call when it is woken.
 struct Quitter(Mutex<Option<OfRude<'static>>>);
