@@ -37,7 +37,14 @@ mod real {
     pub(crate) use loom::cell::UnsafeCell;
     pub(crate) use loom::sync::MutexGuard;
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-    pub(crate) use loom::thread_local;
+
+    /// Loom's, which knows no constant that a thread's own value begins with.
+    macro_rules! per_thread {
+        (static $name:ident: $of:ty = const { $init:expr };) => {
+            loom::thread_local! { static $name: $of = $init; }
+        };
+    }
+    pub(crate) use per_thread as thread_local;
 
     /// Loom's lock, which like the real one is not poisoned by a panic.
     #[derive(Debug)]
