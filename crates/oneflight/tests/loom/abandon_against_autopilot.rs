@@ -1,6 +1,6 @@
 //! The callers leave while an autopilot polls: the work is finished or given up, once, and the task ends.
 
-use crate::harness::{block_on, end_of, explore, glance, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, glance, spawn};
 use crate::parts::{Flights, Hashes, Watched, number, ready};
 use loom::thread::JoinHandle;
 use oneflight::{Group, Spawn, Task};
@@ -91,7 +91,10 @@ fn piloted_and_awaited() {
     assert!(end_of(three).is_none_or(|answer| answer == Some(7)));
     assert_eq!(threads.end(), 1);
     let stats = group.stats();
-    assert_eq!((stats.landed, stats.abandoned, group.in_flight()), (1, 0, 0));
+    assert_eq!(
+        (stats.landed, stats.abandoned, group.in_flight()),
+        (1, 0, 0)
+    );
 }
 
 fn detached() {
@@ -106,7 +109,10 @@ fn detached() {
     drop(call);
     assert_eq!(threads.end(), 1);
     let stats = group.stats();
-    assert_eq!((stats.landed, stats.abandoned, group.in_flight()), (1, 0, 0));
+    assert_eq!(
+        (stats.landed, stats.abandoned, group.in_flight()),
+        (1, 0, 0)
+    );
 }
 
 /// The runtime ends while the callers leave.
@@ -127,20 +133,28 @@ fn detached_to_an_end() {
 
 #[test]
 fn abandon_against_autopilot() {
-    explore("abandon_against_autopilot", 3, piloted);
+    explore("abandon_against_autopilot", Bound::None, piloted);
 }
 
 #[test]
 fn leave_against_autopilot() {
-    explore("leave_against_autopilot", 2, piloted_and_awaited);
+    explore(
+        "leave_against_autopilot",
+        Bound::Preemptions(2),
+        piloted_and_awaited,
+    );
 }
 
 #[test]
 fn leave_against_detached_pilot() {
-    explore("leave_against_detached_pilot", 3, detached);
+    explore("leave_against_detached_pilot", Bound::None, detached);
 }
 
 #[test]
 fn abandon_against_end_of_runtime() {
-    explore("abandon_against_end_of_runtime", 3, detached_to_an_end);
+    explore(
+        "abandon_against_end_of_runtime",
+        Bound::None,
+        detached_to_an_end,
+    );
 }

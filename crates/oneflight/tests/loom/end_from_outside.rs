@@ -1,12 +1,18 @@
 //! A flight is ended from outside while its work is made, polled or woken: everybody hears of one end, and the work goes once.
 
-use crate::harness::{block_on, end_of, explore, glance, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, glance, spawn};
 use crate::parts::{Answer, Flights, Ringer, Watched, group, number, ready};
 
 fn is_one_end(group: &Flights, answers: &[Answer]) {
-    let values = answers.iter().filter(|answer| matches!(answer, Ok(7))).count();
+    let values = answers
+        .iter()
+        .filter(|answer| matches!(answer, Ok(7)))
+        .count();
     let closed = |answer: &&Answer| answer.as_ref().is_err_and(oneflight::Error::is_closed);
-    assert_eq!(values + answers.iter().filter(closed).count(), answers.len());
+    assert_eq!(
+        values + answers.iter().filter(closed).count(),
+        answers.len()
+    );
     let stats = group.stats();
     assert_eq!(stats.started, stats.landed + stats.cancelled);
     assert_eq!(group.in_flight(), 0);
@@ -57,20 +63,31 @@ fn left() {
     drop(call);
     end_of(other);
     let stats = group.stats();
-    assert_eq!((stats.abandoned + stats.cancelled, group.in_flight()), (1, 0));
+    assert_eq!(
+        (stats.abandoned + stats.cancelled, group.in_flight()),
+        (1, 0)
+    );
 }
 
 #[test]
 fn end_from_outside_against_making_and_polling() {
-    explore("end_from_outside_against_making_and_polling", 3, led);
+    explore(
+        "end_from_outside_against_making_and_polling",
+        Bound::None,
+        led,
+    );
 }
 
 #[test]
 fn end_from_outside_against_wake() {
-    explore("end_from_outside_against_wake", 2, joined);
+    explore(
+        "end_from_outside_against_wake",
+        Bound::Preemptions(4),
+        joined,
+    );
 }
 
 #[test]
 fn end_from_outside_against_last_leave() {
-    explore("end_from_outside_against_last_leave", 3, left);
+    explore("end_from_outside_against_last_leave", Bound::None, left);
 }

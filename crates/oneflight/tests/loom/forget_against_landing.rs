@@ -1,6 +1,6 @@
 //! A flight is forgotten, and another begun in its place, while the first lands: the second stays in the table.
 
-use crate::harness::{block_on, end_of, explore, glance, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, glance, spawn};
 use crate::parts::{Watched, group, number, ready};
 
 fn forgetting() {
@@ -12,8 +12,14 @@ fn forgetting() {
         let new = there.run(&Watched::new(1), || ready(8));
         assert!(new.led(), "a forgotten flight was joined");
         let joined = there.join(&Watched::new(1));
-        assert!(joined.is_some(), "a newer flight was taken out of the table");
-        let answers = (number(block_on(new)), joined.map(|call| number(block_on(call))));
+        assert!(
+            joined.is_some(),
+            "a newer flight was taken out of the table"
+        );
+        let answers = (
+            number(block_on(new)),
+            joined.map(|call| number(block_on(call))),
+        );
         let answers = (answers.0.ok(), answers.1.and_then(Result::ok));
         assert_eq!(answers, (Some(8), Some(8)));
         was_up
@@ -52,7 +58,10 @@ fn forgetting_unshared() {
         call.map(|call| number(block_on(call)).ok())
     });
     let forgotten = group.forget_unshared(&Watched::new(1));
-    assert!(glance(&mut call).is_ready() || !forgotten, "another polls what nobody shares");
+    assert!(
+        glance(&mut call).is_ready() || !forgotten,
+        "another polls what nobody shares"
+    );
     let shared = end_of(other);
     assert_ne!(shared.is_some(), forgotten && shared != Some(Some(7)));
     drop(call);
@@ -61,15 +70,19 @@ fn forgetting_unshared() {
 
 #[test]
 fn forget_against_landing() {
-    explore("forget_against_landing", 3, forgetting);
+    explore("forget_against_landing", Bound::None, forgetting);
 }
 
 #[test]
 fn run_since_against_landing() {
-    explore("run_since_against_landing", 3, marking);
+    explore("run_since_against_landing", Bound::None, marking);
 }
 
 #[test]
 fn forget_unshared_against_join() {
-    explore("forget_unshared_against_join", 3, forgetting_unshared);
+    explore(
+        "forget_unshared_against_join",
+        Bound::None,
+        forgetting_unshared,
+    );
 }

@@ -1,6 +1,6 @@
 //! The driver leaves, while its work is woken and another waits.
 
-use crate::harness::{block_on, end_of, explore, glance, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, glance, spawn};
 use crate::parts::{Ringer, Watched, group, number};
 
 /// One drives and leaves; another waits; a third thread wakes the work.
@@ -50,10 +50,14 @@ fn driver_and_backup_leave() {
 
 #[test]
 fn hand_over_of_driver() {
-    explore("hand_over_of_driver", 2, driver_leaves);
+    explore("hand_over_of_driver", Bound::Preemptions(3), driver_leaves);
 }
 
 #[test]
 fn wake_against_leaving() {
-    explore("wake_against_leaving", 2, driver_and_backup_leave);
+    explore(
+        "wake_against_leaving",
+        Bound::Preemptions(3),
+        driver_and_backup_leave,
+    );
 }

@@ -28,10 +28,19 @@ const STACK: usize = 1 << 16;
 static FAULTS: AtomicU64 = AtomicU64::new(0);
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Runs a model, with at most so many preemptions in an interleaving, and tells how many interleavings there were.
-pub(crate) fn explore(name: &str, preemptions: usize, model: fn()) {
+/// How often a thread may be interrupted in one interleaving.
+#[derive(Clone, Copy)]
+pub(crate) enum Bound {
+    /// As often as it can be: all interleavings are run.
+    None,
+    /// At most so often, by which nearly all mistakes are found.
+    Preemptions(usize),
+}
+
+/// Runs a model, and tells how many interleavings there were.
+pub(crate) fn explore(name: &str, bound: Bound, model: fn()) {
     if std::env::var(MODEL).is_ok_and(|asked| asked == name) {
-        return run(name, preemptions, model);
+        return run(name, bound, model);
     }
     let program = std::env::current_exe().expect("this program has a path");
     let test = thread_name();
@@ -62,7 +71,7 @@ fn thread_name() -> String {
         .to_owned()
 }
 
-fn run(name: &str, preemptions: usize, model: fn()) {
+fn run(name: &str, bound: Bound, model: fn()) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     panic::set_hook(Box::new(|info| {
         if !ASKED.swap(false, Ordering::SeqCst) {
@@ -71,8 +80,10 @@ fn run(name: &str, preemptions: usize, model: fn()) {
         }
     }));
     let mut builder = Builder::new();
-    let asked = std::env::var("BOUND").ok();
-    builder.preemption_bound = asked.map_or(Some(preemptions), |b| b.parse().ok());
+    builder.preemption_bound = match bound {
+        Bound::None => None,
+        Bound::Preemptions(most) => Some(most),
+    };
     builder.check(move || {
         RUNS.fetch_add(1, Ordering::SeqCst);
         model();
@@ -80,7 +91,10 @@ fn run(name: &str, preemptions: usize, model: fn()) {
         let faults = FAULTS.load(Ordering::SeqCst);
         assert_eq!(faults, 0, "H1: somebody panicked, and it was caught");
     });
-    println!("loom: {name}: {} interleavings", RUNS.load(Ordering::SeqCst));
+    println!(
+        "loom: {name}: {} interleavings",
+        RUNS.load(Ordering::SeqCst)
+    );
 }
 
 /// Panics, which the model has foreseen.

@@ -1,6 +1,6 @@
 //! Two callers, whose works are ready at once: the second joins the first's flight, or comes too late and has one of its own.
 
-use crate::harness::{block_on, end_of, explore, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, spawn};
 use crate::parts::{Watched, group, number, ready};
 
 fn model() {
@@ -8,10 +8,16 @@ fn model() {
     let other = group.clone();
     let other = spawn(move || {
         let call = other.run(&Watched::new(1), || ready(8));
-        (call.led(), number(block_on(call)).expect("works do not fail"))
+        (
+            call.led(),
+            number(block_on(call)).expect("works do not fail"),
+        )
     });
     let call = group.run(&Watched::new(1), || ready(7));
-    let mine = (call.led(), number(block_on(call)).expect("works do not fail"));
+    let mine = (
+        call.led(),
+        number(block_on(call)).expect("works do not fail"),
+    );
     let theirs = end_of(other);
     match (mine, theirs) {
         ((true, 7), (false, 7)) | ((false, 8), (true, 8)) | ((true, 7), (true, 8)) => {}
@@ -25,5 +31,5 @@ fn model() {
 
 #[test]
 fn join_against_landing() {
-    explore("join_against_landing", 3, model);
+    explore("join_against_landing", Bound::Preemptions(4), model);
 }

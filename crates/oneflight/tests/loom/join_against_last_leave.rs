@@ -1,6 +1,6 @@
 //! A lone caller leaves while another comes: it joins in time, and the work goes on; or it starts a flight of its own.
 
-use crate::harness::{block_on, end_of, explore, glance, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, glance, spawn};
 use crate::parts::{Ringer, Watched, group, number, yielding};
 use std::task::Poll;
 
@@ -13,7 +13,10 @@ fn leaving(polled: bool) {
     let other = group.clone();
     let other = spawn(move || {
         let call = other.run(&Watched::new(1), || yielding(8));
-        (call.led(), number(block_on(call)).expect("works do not fail"))
+        (
+            call.led(),
+            number(block_on(call)).expect("works do not fail"),
+        )
     });
     drop(call);
     let theirs = end_of(other);
@@ -47,15 +50,21 @@ fn both_leave() {
 
 #[test]
 fn join_against_last_leave() {
-    explore("join_against_last_leave", 3, || leaving(false));
+    explore("join_against_last_leave", Bound::None, || leaving(false));
 }
 
 #[test]
 fn join_against_last_leave_polled() {
-    explore("join_against_last_leave_polled", 3, || leaving(true));
+    explore("join_against_last_leave_polled", Bound::None, || {
+        leaving(true)
+    });
 }
 
 #[test]
 fn last_leave_against_last_leave() {
-    explore("last_leave_against_last_leave", 2, both_leave);
+    explore(
+        "last_leave_against_last_leave",
+        Bound::Preemptions(3),
+        both_leave,
+    );
 }

@@ -1,6 +1,6 @@
 //! Callers of a loader against the end of a batch.
 
-use crate::harness::{block_on, end_of, explore, glance, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, glance, spawn};
 use crate::parts::Ringer;
 use oneflight::batch::Loader;
 use std::convert::Infallible;
@@ -10,7 +10,9 @@ type Rows = Loader<u32, u32, Infallible>;
 /// A loader whose batches are ready when they are polled first.
 fn loader() -> Rows {
     Loader::builder().build(|keys: Vec<u32>| async move {
-        keys.into_iter().map(|key| (key, key + 10)).collect::<Vec<_>>()
+        keys.into_iter()
+            .map(|key| (key, key + 10))
+            .collect::<Vec<_>>()
     })
 }
 
@@ -21,7 +23,9 @@ fn waiting(ringer: &Ringer) -> Rows {
         let rung = ringer.work(0);
         async move {
             let _ = rung.await;
-            keys.into_iter().map(|key| (key, key + 10)).collect::<Vec<_>>()
+            keys.into_iter()
+                .map(|key| (key, key + 10))
+                .collect::<Vec<_>>()
         }
     })
 }
@@ -78,15 +82,15 @@ fn queued() {
 
 #[test]
 fn loader_joined_against_landing() {
-    explore("loader_joined_against_landing", 3, joining);
+    explore("loader_joined_against_landing", Bound::None, joining);
 }
 
 #[test]
 fn loader_left_against_wake() {
-    explore("loader_left_against_wake", 2, leaving);
+    explore("loader_left_against_wake", Bound::None, leaving);
 }
 
 #[test]
 fn loader_queue_against_abandoned_batch() {
-    explore("loader_queue_against_abandoned_batch", 2, queued);
+    explore("loader_queue_against_abandoned_batch", Bound::None, queued);
 }

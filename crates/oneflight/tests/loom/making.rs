@@ -1,6 +1,6 @@
 //! The leader makes its work, and is never polled: who waits meanwhile is woken when the work is made (WANTED).
 
-use crate::harness::{block_on, end_of, explore, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, spawn};
 use crate::parts::{Watched, group, number, ready, yielding};
 
 fn one_waits() {
@@ -34,10 +34,14 @@ fn two_wait() {
 
 #[test]
 fn waiting_for_the_work_to_be_made() {
-    explore("waiting_for_the_work_to_be_made", 3, one_waits);
+    explore("waiting_for_the_work_to_be_made", Bound::None, one_waits);
 }
 
 #[test]
 fn two_wait_for_the_work_to_be_made() {
-    explore("two_wait_for_the_work_to_be_made", 2, two_wait);
+    explore(
+        "two_wait_for_the_work_to_be_made",
+        Bound::Preemptions(2),
+        two_wait,
+    );
 }

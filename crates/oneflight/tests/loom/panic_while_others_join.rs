@@ -1,6 +1,6 @@
 //! The work panics while others join: all who are in the flight hear of it, and nobody else.
 
-use crate::harness::{block_on, end_of, explore, panic_as_asked, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, panic_as_asked, spawn};
 use crate::parts::{Watched, group, number, ready};
 use std::future::Future;
 
@@ -39,9 +39,10 @@ fn when_made() {
         let call = there.run(&Watched::new(1), || ready(8));
         (call.led(), number(block_on(call)))
     });
-    let call = group.run(&Watched::new(1), || -> std::future::Ready<Result<Watched, ()>> {
-        panic_as_asked()
-    });
+    let call = group.run(
+        &Watched::new(1),
+        || -> std::future::Ready<Result<Watched, ()>> { panic_as_asked() },
+    );
     let mine = number(block_on(call));
     let (other_led, theirs) = end_of(other);
     let led = mine.is_err_and(|error| error.is_panic());
@@ -54,10 +55,18 @@ fn when_made() {
 
 #[test]
 fn panic_while_others_join() {
-    explore("panic_while_others_join", 3, when_polled);
+    explore(
+        "panic_while_others_join",
+        Bound::Preemptions(4),
+        when_polled,
+    );
 }
 
 #[test]
 fn panic_in_making_while_others_join() {
-    explore("panic_in_making_while_others_join", 3, when_made);
+    explore(
+        "panic_in_making_while_others_join",
+        Bound::Preemptions(4),
+        when_made,
+    );
 }

@@ -1,6 +1,6 @@
 //! The references to a flight (a call's, the table's, its work's wakers') end on several threads: it is freed once, after all.
 
-use crate::harness::{block_on, end_of, explore, glance, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, glance, spawn};
 use crate::parts::{Ringer, Watched, group, number, yielding};
 
 /// The last call, the table's entry and a waker end on three threads.
@@ -20,7 +20,10 @@ fn three_ends() {
     let forgotten = end_of(forgets);
     end_of(wakes);
     let stats = group.stats();
-    assert_eq!((stats.abandoned, stats.forgotten), (1, u64::from(forgotten)));
+    assert_eq!(
+        (stats.abandoned, stats.forgotten),
+        (1, u64::from(forgotten))
+    );
     assert_eq!(group.in_flight(), 0);
 }
 
@@ -65,15 +68,19 @@ fn late_wake() {
 
 #[test]
 fn references_end_on_three_threads() {
-    explore("references_end_on_three_threads", 3, three_ends);
+    explore("references_end_on_three_threads", Bound::None, three_ends);
 }
 
 #[test]
 fn answers_are_read_before_they_are_freed() {
-    explore("answers_are_read_before_they_are_freed", 3, two_read);
+    explore(
+        "answers_are_read_before_they_are_freed",
+        Bound::Preemptions(4),
+        two_read,
+    );
 }
 
 #[test]
 fn wake_after_the_end() {
-    explore("wake_after_the_end", 3, late_wake);
+    explore("wake_after_the_end", Bound::None, late_wake);
 }

@@ -3,7 +3,7 @@
 //! Their flights are shared by `Arc` and answered in a `OnceLock`, std's both, of which loom knows nothing: so their keys and
 //! values are plain numbers, and no order is held to account but that of the locks.
 
-use crate::harness::{block_on, end_of, explore, spawn};
+use crate::harness::{Bound, block_on, end_of, explore, spawn};
 use crate::parts::Hashes;
 use oneflight::Scoped;
 use std::pin::pin;
@@ -63,15 +63,19 @@ fn forgetting() {
 
 #[test]
 fn scoped_join_against_landing() {
-    explore("scoped_join_against_landing", 3, landing);
+    explore("scoped_join_against_landing", Bound::None, landing);
 }
 
 #[test]
 fn scoped_hand_over_against_leaving() {
-    explore("scoped_hand_over_against_leaving", 2, handing_over);
+    explore(
+        "scoped_hand_over_against_leaving",
+        Bound::None,
+        handing_over,
+    );
 }
 
 #[test]
 fn scoped_forget_against_hand_over() {
-    explore("scoped_forget_against_hand_over", 2, forgetting);
+    explore("scoped_forget_against_hand_over", Bound::None, forgetting);
 }

@@ -1,6 +1,6 @@
 //! Two waiters, each on a thread of its own, and wakes from others: somebody always answers (S2).
 
-use crate::harness::{block_on, block_on_steadily, end_of, explore, glance, spawn};
+use crate::harness::{Bound, block_on, block_on_steadily, end_of, explore, glance, spawn};
 use crate::parts::{Ringer, Watched, group, number};
 
 /// Both wait to the end.
@@ -44,10 +44,14 @@ fn one_is_dropped() {
 
 #[test]
 fn two_waiters_and_a_wake() {
-    explore("two_waiters_and_a_wake", 2, both_wait);
+    explore("two_waiters_and_a_wake", Bound::Preemptions(2), both_wait);
 }
 
 #[test]
 fn two_waiters_and_a_wake_while_one_is_dropped() {
-    explore("two_waiters_and_a_wake_while_one_is_dropped", 2, one_is_dropped);
+    explore(
+        "two_waiters_and_a_wake_while_one_is_dropped",
+        Bound::Preemptions(2),
+        one_is_dropped,
+    );
 }
