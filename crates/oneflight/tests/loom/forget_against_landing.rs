@@ -2,6 +2,8 @@
 
 use crate::harness::{Bound, block_on, end_of, explore, glance, spawn};
 use crate::parts::{Watched, group, number, ready};
+use loom::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
 
 fn forgetting() {
     let group = group();
@@ -48,6 +50,24 @@ fn marking() {
     assert_eq!((stats.started, stats.landed, group.in_flight()), (2, 2, 0));
 }
 
+/// Who has written, and then joins a flight that began after its mark, gets what was read after the write.
+fn marking_what_was_written() {
+    let group = group();
+    let written = Arc::new(AtomicU32::new(7));
+    let (there, reads) = (group.clone(), written.clone());
+    let other = spawn(move || {
+        let call = there.run(&Watched::new(1), || ready(reads.load(Ordering::Relaxed)));
+        number(block_on(call)).expect("works do not fail")
+    });
+    written.store(8, Ordering::Relaxed);
+    let mark = group.mark();
+    let call = group.run_since(mark, &Watched::new(1), || {
+        ready(written.load(Ordering::Relaxed))
+    });
+    assert_eq!(number(block_on(call)).ok(), Some(8));
+    assert!(matches!(end_of(other), 7 | 8));
+}
+
 /// A flight that nobody shares is forgotten, and nobody shares it later; or somebody has joined.
 fn forgetting_unshared() {
     let group = group();
@@ -76,6 +96,15 @@ fn forget_against_landing() {
 #[test]
 fn run_since_against_landing() {
     explore("run_since_against_landing", Bound::None, marking);
+}
+
+#[test]
+fn run_since_against_start() {
+    explore(
+        "run_since_against_start",
+        Bound::None,
+        marking_what_was_written,
+    );
 }
 
 #[test]
