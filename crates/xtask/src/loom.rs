@@ -39,6 +39,8 @@ pub(crate) fn run(root: &Path) -> Result<String, String> {
         ],
     );
     test.env("RUSTFLAGS", "--cfg oneflight_loom")
+        // The core's own checks are for the models, too.
+        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
         .env("CARGO_TARGET_DIR", target);
     let output = tools::output(&mut test)?;
     let said = tools::said(&output);

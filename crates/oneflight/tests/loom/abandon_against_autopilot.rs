@@ -69,6 +69,23 @@ fn piloted() {
     assert_eq!((stats.landed + stats.abandoned, group.in_flight()), (1, 0));
 }
 
+/// The pilot waits for work that never ends, until all callers have left.
+fn piloted_in_vain() {
+    let threads = Threads::default();
+    let group: Flights = Group::builder()
+        .shards(1)
+        .hasher(Hashes::default())
+        .autopilot(threads.clone())
+        .build();
+    let one = group.run(&Watched::new(1), std::future::pending);
+    let two = group.join(&Watched::new(1));
+    drop(one);
+    drop(two);
+    assert_eq!(threads.end(), 1);
+    let stats = group.stats();
+    assert_eq!((stats.abandoned, group.in_flight()), (1, 0));
+}
+
 /// One caller waits, polled by nobody but the pilot's wakes.
 fn piloted_and_awaited() {
     let threads = Threads::default();
@@ -134,6 +151,15 @@ fn detached_to_an_end() {
 #[test]
 fn abandon_against_autopilot() {
     explore("abandon_against_autopilot", Bound::None, piloted);
+}
+
+#[test]
+fn abandon_against_waiting_autopilot() {
+    explore(
+        "abandon_against_waiting_autopilot",
+        Bound::Preemptions(3),
+        piloted_in_vain,
+    );
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn run_since_against_landing() {
 fn run_since_against_start() {
     explore(
         "run_since_against_start",
-        Bound::None,
+        Bound::Preemptions(3),
         marking_what_was_written,
     );
 }

@@ -80,6 +80,37 @@ fn queued() {
     is_idle(&loader);
 }
 
+/// More callers than are woken at once leave while their batch is woken, and one stays: what they were woken for is its to do.
+fn a_crowd_leaves() {
+    let ringer = Ringer::new();
+    let loader = waiting(&ringer);
+    let mut crowd: Vec<_> = (0..9).map(|_| loader.load(1)).collect();
+    let (first, last) = crowd.split_at_mut(7);
+    for call in first {
+        assert!(glance(call).is_pending());
+    }
+    let there = loader.clone();
+    let stays = spawn(move || assert_eq!(block_on(there.load(1)).ok().flatten(), Some(11)));
+    let rings = spawn(move || ringer.ring());
+    // Woken are the last of those who wait, and seven from the front: the one who stays may be neither.
+    for call in last {
+        let _ = glance(call);
+    }
+    drop(crowd);
+    end_of(stays);
+    end_of(rings);
+    is_idle(&loader);
+}
+
+#[test]
+fn loader_crowd_leaves_against_wake() {
+    explore(
+        "loader_crowd_leaves_against_wake",
+        Bound::Preemptions(2),
+        a_crowd_leaves,
+    );
+}
+
 #[test]
 fn loader_joined_against_landing() {
     explore("loader_joined_against_landing", Bound::None, joining);

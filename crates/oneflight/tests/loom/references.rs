@@ -2,6 +2,9 @@
 
 use crate::harness::{Bound, block_on, end_of, explore, glance, spawn};
 use crate::parts::{Ringer, Watched, group, number, yielding};
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The last call, the table's entry and a waker end on three threads.
 fn three_ends() {
@@ -27,18 +30,40 @@ fn three_ends() {
     assert_eq!(group.in_flight(), 0);
 }
 
-/// Two read the answer, each with a reference of its own, and the last of them frees it.
+/// Tells that the work it is part of is gone.
+struct Gone(Arc<AtomicBool>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Two read the answer, each with a reference of its own, and the last of them frees it. The work is gone before (V1).
 fn two_read() {
     let group = group();
-    let call = group.run(&Watched::new(1), || yielding(7));
+    let gone = Arc::new(AtomicBool::new(false));
+    let (seen, part) = (gone.clone(), Gone(gone.clone()));
+    let mut work = Box::pin(yielding(7));
+    let call = group.run(&Watched::new(1), || {
+        std::future::poll_fn(move |context| {
+            let _with_it = &part;
+            work.as_mut().poll(context)
+        })
+    });
     let other = {
         let there = group.clone();
         spawn(move || {
             let call = there.join(&Watched::new(1));
-            call.map(|call| number(block_on(call)).ok())
+            call.map(|call| {
+                let answer = number(block_on(call)).ok();
+                assert!(seen.load(Ordering::SeqCst), "V1");
+                answer
+            })
         })
     };
     assert_eq!(number(block_on(call)).ok(), Some(7));
+    assert!(gone.load(Ordering::SeqCst), "V1");
     assert!(end_of(other).is_none_or(|answer| answer == Some(7)));
     assert_eq!(group.in_flight(), 0);
 }
