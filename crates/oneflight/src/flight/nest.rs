@@ -56,7 +56,7 @@ pub(crate) fn enter(id: Id, named: impl FnOnce() -> Arc<dyn Named>) -> Polled {
         }
         is_undermost
     });
-    if is_undermost == Ok(false) {
+    if is_undermost.is_ok_and(|is| !is) {
         let more = Some(named_only(named()));
         let frame = Frame::new(id);
         push(Frame { more, ..frame });
