@@ -3,16 +3,13 @@
 use super::contract::Driver;
 use super::error::{DriverError, Fault};
 use super::pipeline::{Bind, Pipeline, Rows, Statement};
-use super::rehearsal::Rehearsal;
-use super::sqlx_shared::{Engine, Pooled};
-use super::turns::{self, Trips};
+use super::sqlx_shared::{ByPool, Engine, by_pool};
 use crate::dialect::Dialect;
 use crate::value::{Kind, Value};
 use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlPool, MySqlQueryResult, MySqlRow};
 use sqlx::{Arguments, AssertSqlSafe, Row};
 use std::sync::Arc;
-use tokio::sync::Mutex;
 
 /// How long a writer waits for the lock of the database, in seconds.
 const LOCK_SECONDS: u32 = 60;
@@ -22,73 +19,13 @@ const LOCK_SECONDS: u32 = 60;
 /// Writers of one database take turns under a `GET_LOCK`, each for one short transaction (READ COMMITTED, strict mode, whatever
 /// the session's own settings). Look-ups take no lock.
 #[derive(Clone, Debug)]
-pub struct SqlxMySql {
-    pool: MySqlPool,
-    trips: Trips,
-}
+pub struct SqlxMySql(ByPool<MySql>);
 
-impl SqlxMySql {
-    /// Takes the pool.
-    pub fn new(pool: MySqlPool) -> Self {
-        Self {
-            pool,
-            trips: Trips::default(),
-        }
-    }
-
-    /// The pool.
-    pub fn pool(&self) -> &MySqlPool {
-        &self.pool
-    }
-
-    async fn session(&self) -> Result<Pooled<MySql>, DriverError> {
-        let conn = self.pool.acquire().await.map_err(DriverError::from_sqlx)?;
-        Ok(Pooled::new(conn, self.trips.clone(), true))
-    }
-}
-
-impl From<MySqlPool> for SqlxMySql {
-    fn from(pool: MySqlPool) -> Self {
-        Self::new(pool)
-    }
-}
-
-impl Driver for SqlxMySql {
-    fn dialect(&self) -> Dialect {
-        Dialect::MySql
-    }
-
-    fn run(&self, pipeline: Pipeline) -> BoxFuture<'_, Result<Vec<Rows>, DriverError>> {
-        Box::pin(async move {
-            let mut session = self.session().await?;
-            turns::detached(async move { turns::run(&mut session, pipeline).await }).await
-        })
-    }
-
-    fn round_trips(&self) -> u64 {
-        self.trips.get()
-    }
-
-    fn rehearse(&self) -> BoxFuture<'_, Result<Arc<dyn Driver>, DriverError>> {
-        Box::pin(async move {
-            let mut session = self.session().await?;
-            let session = turns::detached(async move {
-                session.rehearse().await?;
-                Ok(session)
-            });
-            let session = Arc::new(Mutex::new(session.await?));
-            let driver = Rehearsal {
-                dialect: Dialect::MySql,
-                session,
-                trips: self.trips.clone(),
-                is_pipelined: false,
-            };
-            Ok(Arc::new(driver) as Arc<dyn Driver>)
-        })
-    }
-}
+by_pool!(SqlxMySql, MySqlPool);
 
 impl Engine for MySql {
+    const DIALECT: Dialect = Dialect::MySql;
+
     fn arguments(binds: Vec<Bind>) -> Result<MySqlArguments, sqlx::error::BoxDynError> {
         let mut arguments = MySqlArguments::default();
         for bind in binds {

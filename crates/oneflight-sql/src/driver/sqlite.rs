@@ -3,9 +3,7 @@
 use super::contract::Driver;
 use super::error::DriverError;
 use super::pipeline::{Bind, Pipeline, Rows, Statement};
-use super::rehearsal::Rehearsal;
-use super::sqlx_shared::{Engine, Pooled};
-use super::turns::{self, Trips};
+use super::sqlx_shared::{ByPool, Engine, by_pool};
 use crate::dialect::Dialect;
 use crate::value::Value;
 use futures_util::future::BoxFuture;
@@ -14,7 +12,6 @@ use sqlx::sqlite::{
 };
 use sqlx::{Arguments, Row, TypeInfo, ValueRef};
 use std::sync::Arc;
-use tokio::sync::Mutex;
 
 /// SQLite, through your own pool.
 ///
@@ -22,73 +19,13 @@ use tokio::sync::Mutex;
 /// `busy_timeout` says how long one waits. Foreign keys are enforced only if the pool's options say so (sqlx's default).
 /// An in-memory database needs a pool of exactly one connection.
 #[derive(Clone, Debug)]
-pub struct SqlxSqlite {
-    pool: SqlitePool,
-    trips: Trips,
-}
+pub struct SqlxSqlite(ByPool<Sqlite>);
 
-impl SqlxSqlite {
-    /// Takes the pool.
-    pub fn new(pool: SqlitePool) -> Self {
-        Self {
-            pool,
-            trips: Trips::default(),
-        }
-    }
-
-    /// The pool.
-    pub fn pool(&self) -> &SqlitePool {
-        &self.pool
-    }
-
-    async fn session(&self) -> Result<Pooled<Sqlite>, DriverError> {
-        let conn = self.pool.acquire().await.map_err(DriverError::from_sqlx)?;
-        Ok(Pooled::new(conn, self.trips.clone(), true))
-    }
-}
-
-impl From<SqlitePool> for SqlxSqlite {
-    fn from(pool: SqlitePool) -> Self {
-        Self::new(pool)
-    }
-}
-
-impl Driver for SqlxSqlite {
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
-    }
-
-    fn run(&self, pipeline: Pipeline) -> BoxFuture<'_, Result<Vec<Rows>, DriverError>> {
-        Box::pin(async move {
-            let mut session = self.session().await?;
-            turns::detached(async move { turns::run(&mut session, pipeline).await }).await
-        })
-    }
-
-    fn round_trips(&self) -> u64 {
-        self.trips.get()
-    }
-
-    fn rehearse(&self) -> BoxFuture<'_, Result<Arc<dyn Driver>, DriverError>> {
-        Box::pin(async move {
-            let mut session = self.session().await?;
-            let session = turns::detached(async move {
-                session.rehearse().await?;
-                Ok(session)
-            });
-            let session = Arc::new(Mutex::new(session.await?));
-            let driver = Rehearsal {
-                dialect: Dialect::Sqlite,
-                session,
-                trips: self.trips.clone(),
-                is_pipelined: false,
-            };
-            Ok(Arc::new(driver) as Arc<dyn Driver>)
-        })
-    }
-}
+by_pool!(SqlxSqlite, SqlitePool);
 
 impl Engine for Sqlite {
+    const DIALECT: Dialect = Dialect::Sqlite;
+
     fn arguments(binds: Vec<Bind>) -> Result<SqliteArguments, sqlx::error::BoxDynError> {
         let mut arguments = SqliteArguments::default();
         arguments.reserve(binds.len(), 0);

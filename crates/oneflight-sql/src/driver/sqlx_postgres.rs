@@ -2,123 +2,36 @@
 
 use super::contract::Driver;
 use super::error::DriverError;
-use super::pipeline::{Bind, Mode, Pipeline, Rows, Statement};
-use super::rehearsal::Rehearsal;
-use super::sqlx_shared::{Engine, Pooled};
-use super::turns::{self, Trips};
+use super::pipeline::{Bind, Pipeline, Rows, Statement};
+use super::sqlx_shared::{ByPool, Engine, by_pool};
 use crate::dialect::Dialect;
 use crate::value::{Kind, Value};
 use futures_util::future::BoxFuture;
 use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgQueryResult, PgRow, Postgres};
 use sqlx::{Arguments, Row};
 use std::sync::Arc;
-use tokio::sync::Mutex;
 
 /// PostgreSQL, through your own pool. Statements go one after the other; [`PgDriver`](super::PgDriver) sends them together.
 #[derive(Clone, Debug)]
-pub struct SqlxPostgres {
-    pool: PgPool,
-    trips: Trips,
-    pooler: bool,
-}
+pub struct SqlxPostgres(ByPool<Postgres>);
+
+by_pool!(SqlxPostgres, PgPool);
 
 impl SqlxPostgres {
-    /// Takes the pool.
-    pub fn new(pool: PgPool) -> Self {
-        Self {
-            pool,
-            trips: Trips::default(),
-            pooler: false,
-        }
-    }
-
     /// Says that the pool talks to a transaction pooler such as PgBouncer.
     ///
     /// Named statements do not survive there, so none are made; and because sqlx sends a statement's text and its values
     /// apart, each statement is put into a transaction, which keeps both on one server connection. That costs two more round
     /// trips for a look-up. Behind a pooler [`PgDriver`](super::PgDriver) has no such cost.
     pub fn behind_pooler(mut self) -> Self {
-        self.pooler = true;
+        self.0.pooler = true;
         self
-    }
-
-    /// The pool.
-    pub fn pool(&self) -> &PgPool {
-        &self.pool
-    }
-
-    async fn session(&self) -> Result<Pooled<Postgres>, DriverError> {
-        let conn = self.pool.acquire().await.map_err(DriverError::from_sqlx)?;
-        Ok(Pooled::new(conn, self.trips.clone(), !self.pooler))
-    }
-
-    /// A pipeline for a pooler: what follows the commit goes into a transaction of its own.
-    async fn run_behind_pooler(
-        session: &mut Pooled<Postgres>,
-        mut pipeline: Pipeline,
-    ) -> Result<Vec<Rows>, DriverError> {
-        let after = std::mem::take(&mut pipeline.after);
-        pipeline.mode = Mode::Write { lock: None };
-        let mut rows = turns::run(session, pipeline).await?;
-        if !after.is_empty() {
-            let later = after
-                .into_iter()
-                .fold(Pipeline::new(Mode::Write { lock: None }), Pipeline::step);
-            rows.extend(turns::run(session, later).await?);
-        }
-        Ok(rows)
-    }
-}
-
-impl From<PgPool> for SqlxPostgres {
-    fn from(pool: PgPool) -> Self {
-        Self::new(pool)
-    }
-}
-
-impl Driver for SqlxPostgres {
-    fn dialect(&self) -> Dialect {
-        Dialect::Postgres
-    }
-
-    fn run(&self, pipeline: Pipeline) -> BoxFuture<'_, Result<Vec<Rows>, DriverError>> {
-        Box::pin(async move {
-            let mut session = self.session().await?;
-            let pooler = self.pooler;
-            turns::detached(async move {
-                match pooler {
-                    true => Self::run_behind_pooler(&mut session, pipeline).await,
-                    false => turns::run(&mut session, pipeline).await,
-                }
-            })
-            .await
-        })
-    }
-
-    fn round_trips(&self) -> u64 {
-        self.trips.get()
-    }
-
-    fn rehearse(&self) -> BoxFuture<'_, Result<Arc<dyn Driver>, DriverError>> {
-        Box::pin(async move {
-            let mut session = self.session().await?;
-            let session = turns::detached(async move {
-                session.rehearse().await?;
-                Ok(session)
-            });
-            let session = Arc::new(Mutex::new(session.await?));
-            let driver = Rehearsal {
-                dialect: Dialect::Postgres,
-                session,
-                trips: self.trips.clone(),
-                is_pipelined: false,
-            };
-            Ok(Arc::new(driver) as Arc<dyn Driver>)
-        })
     }
 }
 
 impl Engine for Postgres {
+    const DIALECT: Dialect = Dialect::Postgres;
+
     fn arguments(binds: Vec<Bind>) -> Result<PgArguments, sqlx::error::BoxDynError> {
         let mut arguments = PgArguments::default();
         for bind in binds {

@@ -1,18 +1,31 @@
-//! What the three sqlx drivers have in common: a pooled connection that is closed unless it is known to be clean.
+//! What the three sqlx drivers have in common: all but what an [`Engine`] says.
+//!
+//! ```text
+//!   SqlxPostgres, SqlxSqlite, SqlxMySql ──by_pool!──▶ ByPool<E> ──session──▶ Pooled<E> ──▶ E: Engine
+//! ```
+//!
+//! A pooled connection is closed unless it is known to be clean.
 
+use super::contract::Driver;
 use super::error::DriverError;
-use super::pipeline::{Bind, Rows, Statement};
-use super::turns::{Message, Session, Trips};
+use super::pipeline::{Bind, Mode, Pipeline, Rows, Statement};
+use super::rehearsal::Rehearsal;
+use super::turns::{self, Message, Session, Trips};
+use crate::dialect::Dialect;
 use crate::value::Value;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use sqlx::database::HasStatementCache;
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Database, Either, Executor, IntoArguments};
+use sqlx::{AssertSqlSafe, Database, Either, Executor, IntoArguments, Pool};
 use std::sync::Arc;
+use tokio::sync::Mutex;
 
 /// What differs between databases.
 pub(super) trait Engine: Database + HasStatementCache + Sized {
+    /// The SQL that the database speaks.
+    const DIALECT: Dialect;
+
     /// Puts the values of a statement into arguments.
     fn arguments(binds: Vec<Bind>) -> Result<Self::Arguments, sqlx::error::BoxDynError>;
 
@@ -38,6 +51,146 @@ pub(super) trait Engine: Database + HasStatementCache + Sized {
     /// Statements that roll back and give the lock back.
     fn roll_back(lock: Option<&str>) -> String;
 }
+
+/// A driver over a pool.
+#[derive(Debug)]
+pub(super) struct ByPool<E: Engine> {
+    pub(super) pool: Pool<E>,
+    trips: Trips,
+    /// True if a transaction pooler stands behind the pool.
+    pub(super) pooler: bool,
+}
+
+impl<E: Engine> ByPool<E> {
+    pub(super) fn new(pool: Pool<E>) -> Self {
+        Self {
+            pool,
+            trips: Trips::default(),
+            pooler: false,
+        }
+    }
+
+    async fn session(&self) -> Result<Pooled<E>, DriverError> {
+        let conn = self.pool.acquire().await.map_err(DriverError::from_sqlx)?;
+        Ok(Pooled::new(conn, self.trips.clone(), !self.pooler))
+    }
+}
+
+// Not derived: that would ask for a database that can be cloned.
+impl<E: Engine> Clone for ByPool<E> {
+    fn clone(&self) -> Self {
+        Self {
+            pool: self.pool.clone(),
+            trips: self.trips.clone(),
+            pooler: self.pooler,
+        }
+    }
+}
+
+impl<E: Engine> Driver for ByPool<E>
+where
+    for<'c> &'c mut E::Connection: Executor<'c, Database = E>,
+    E::Arguments: IntoArguments<E>,
+{
+    fn dialect(&self) -> Dialect {
+        E::DIALECT
+    }
+
+    fn run(&self, pipeline: Pipeline) -> BoxFuture<'_, Result<Vec<Rows>, DriverError>> {
+        Box::pin(async move {
+            let mut session = self.session().await?;
+            let pooler = self.pooler;
+            turns::detached(async move {
+                match pooler {
+                    true => run_behind_pooler(&mut session, pipeline).await,
+                    false => turns::run(&mut session, pipeline).await,
+                }
+            })
+            .await
+        })
+    }
+
+    fn round_trips(&self) -> u64 {
+        self.trips.get()
+    }
+
+    fn rehearse(&self) -> BoxFuture<'_, Result<Arc<dyn Driver>, DriverError>> {
+        Box::pin(async move {
+            let mut session = self.session().await?;
+            let session = turns::detached(async move {
+                session.rehearse().await?;
+                Ok(session)
+            });
+            let session = Arc::new(Mutex::new(session.await?));
+            let driver = Rehearsal {
+                dialect: E::DIALECT,
+                session,
+                trips: self.trips.clone(),
+                is_pipelined: false,
+            };
+            Ok(Arc::new(driver) as Arc<dyn Driver>)
+        })
+    }
+}
+
+/// Runs a pipeline behind a transaction pooler: what follows the commit goes into a transaction of its own.
+async fn run_behind_pooler(
+    session: &mut impl Session,
+    mut pipeline: Pipeline,
+) -> Result<Vec<Rows>, DriverError> {
+    let after = std::mem::take(&mut pipeline.after);
+    pipeline.mode = Mode::Write { lock: None };
+    let mut rows = turns::run(session, pipeline).await?;
+    if !after.is_empty() {
+        let later = after
+            .into_iter()
+            .fold(Pipeline::new(Mode::Write { lock: None }), Pipeline::step);
+        rows.extend(turns::run(session, later).await?);
+    }
+    Ok(rows)
+}
+
+/// Makes a driver of a type that holds nothing but a [`ByPool`], so that callers see a type without parameters.
+macro_rules! by_pool {
+    ($driver:ident, $pool:ty) => {
+        impl $driver {
+            /// Takes the pool.
+            pub fn new(pool: $pool) -> Self {
+                Self(ByPool::new(pool))
+            }
+
+            /// The pool.
+            pub fn pool(&self) -> &$pool {
+                &self.0.pool
+            }
+        }
+
+        impl From<$pool> for $driver {
+            fn from(pool: $pool) -> Self {
+                Self::new(pool)
+            }
+        }
+
+        impl Driver for $driver {
+            fn dialect(&self) -> Dialect {
+                self.0.dialect()
+            }
+
+            fn run(&self, pipeline: Pipeline) -> BoxFuture<'_, Result<Vec<Rows>, DriverError>> {
+                self.0.run(pipeline)
+            }
+
+            fn round_trips(&self) -> u64 {
+                self.0.round_trips()
+            }
+
+            fn rehearse(&self) -> BoxFuture<'_, Result<Arc<dyn Driver>, DriverError>> {
+                self.0.rehearse()
+            }
+        }
+    };
+}
+pub(super) use by_pool;
 
 /// A pooled connection in use. Dropped with its transaction open, it closes the connection (D2).
 pub(super) struct Pooled<E: Engine> {
