@@ -83,15 +83,9 @@ impl Target {
             let store = Store::open(self.driver.clone(), table.sql.clone())
                 .await
                 .map_err(Error::target)?;
-            let resolver = match table.referenced {
-                true => {
-                    let resolver =
-                        Resolver::new(self.driver.clone(), table.sql.clone(), resolving.clone())
-                            .await;
-                    Some(resolver.map_err(Error::target)?)
-                }
-                false => None,
-            };
+            let resolver = table
+                .referenced
+                .then(|| Resolver::over(store.clone(), resolving.clone()));
             sinks.push(Sink::new(store, resolver));
         }
         Ok(sinks)

@@ -4,6 +4,7 @@ use oneflight_merge::batch::Reject;
 use oneflight_merge::merge::{Events, Options, Progress, Stop, merge};
 use oneflight_merge::report::{Report, TableReport};
 use oneflight_merge::{Error, mapping};
+use oneflight_sql::{Store, ddl, driver};
 use sqlx::sqlite::SqlitePool;
 use std::path::Path;
 use std::sync::Arc;
@@ -183,6 +184,27 @@ async fn the_same_feed_twice_changes_nothing() {
             .all(|table| table.created + table.updated + table.completed == 0),
         "{report:?}"
     );
+}
+
+#[tokio::test]
+async fn a_start_reads_the_catalog_once_for_each_table() {
+    let bench = Bench::new(CLUBS, &[("matches.csv", MATCHES)]);
+    bench.run().await;
+    bench.feed("matches.csv", "day,home,away,country,goals\n");
+    let report = bench.run().await;
+    let plan = mapping::parse(CLUBS, "map.toml").unwrap_or_else(|errors| panic!("{errors}"));
+    let tables: Vec<_> = plan.tables.iter().map(|table| table.sql.clone()).collect();
+    let driver = driver::connect(&bench.url(), driver::Options::default())
+        .await
+        .expect("the database");
+    ddl::prepare(&driver, &tables)
+        .await
+        .expect("they are there");
+    for table in tables {
+        Store::open(driver.clone(), table).await.expect("it fits");
+    }
+    assert_eq!(report.read(), 0);
+    assert_eq!(report.round_trips, driver.round_trips());
 }
 
 #[tokio::test]

@@ -67,17 +67,42 @@ impl Resolver {
     ) -> Result<Self, Error> {
         let entity = entity.into();
         let store = Store::open(driver.into(), entity.table().clone()).await?;
+        Ok(Self::with(store, entity, options))
+    }
+
+    /// A resolver on top of a store that is open already: the catalog is not read again.
+    ///
+    /// It takes the store's table as a plain [`Table`](crate::Table) is taken by [`Resolver::new`]: every key is exact.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight_sql::{Effect, Kind, Options, Resolver, Store, Table, ddl, driver};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let db = driver::connect("sqlite::memory:", driver::Options::default()).await?;
+    /// let tags = Table::builder("tags").id("id").key("name", Kind::Text).build()?;
+    /// # ddl::prepare(&db, &[tags.table().clone()]).await?;
+    /// let store = Store::open(db, tags.table().clone()).await?;
+    /// let tags = Resolver::over(store.clone(), Options::new());
+    /// assert_eq!(tags.resolve("rust").await?.effect, Effect::Created);
+    /// # Ok(()) }
+    /// ```
+    pub fn over(store: Store, options: Options) -> Self {
+        let entity = Entity::from(store.table().clone());
+        Self::with(store.apart(), entity, options)
+    }
+
+    fn with(store: Store, entity: Entity, options: Options) -> Self {
         let memory = Arc::new(Memory::new(options.remember));
         let counters = Arc::new(Counters::default());
         let flights = Flights::new(store, Arc::clone(&memory), Arc::clone(&counters), &options);
-        Ok(Self(Arc::new(Inner {
+        Self(Arc::new(Inner {
             entity,
             printer: Printer::default(),
             memory,
             counters,
             flights,
             epoch: AtomicU64::new(0),
-        })))
+        }))
     }
 
     /// Finds the row that is meant, or creates it, and puts to it what is said of it.

@@ -41,6 +41,13 @@ impl Store {
         })
     }
 
+    /// The same table, with a guess of its own about whether the next batch finds its rows: one who only completes rows says
+    /// nothing of what another asks for.
+    pub(crate) fn apart(mut self) -> Self {
+        self.flow.expects_misses = Arc::new(AtomicBool::new(self.flow.driver.is_pipelined()));
+        self
+    }
+
     /// The table.
     pub fn table(&self) -> &Table {
         &self.flow.layout.table
