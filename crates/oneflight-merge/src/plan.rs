@@ -26,6 +26,8 @@ pub struct TablePlan {
     pub columns: Vec<ColumnPlan>,
     /// How the key is stored.
     pub key: KeyPlan,
+    /// The columns outside the key without which no row can be made: indexes into `columns`.
+    pub required: Vec<usize>,
     /// True if some column of some table refers to it: then ids are needed, and remembered.
     pub referenced: bool,
     /// True if some column is deferred.

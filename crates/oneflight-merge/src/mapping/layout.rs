@@ -136,10 +136,18 @@ impl Context<'_> {
             .collect();
         self.check_column_names(&sql);
         let deferred = columns.iter().any(|column| column.deferred);
+        // (A deferred one that is required has been refused above.)
+        let is_required = |column: &ColumnPlan| match column.slot {
+            Slot::Attribute(slot) => sql.attributes[slot].required,
+            Slot::Key(_) | Slot::Folded { .. } => false,
+        };
+        let required = (0..columns.len()).filter(|at| is_required(&columns[*at]));
+        let required = required.collect();
         TablePlan {
             sql,
             columns,
             key: key_plan,
+            required,
             referenced: self.referenced,
             deferred,
         }

@@ -138,7 +138,7 @@ impl Feed<'_> {
             match self.fill(entry, &plan.columns[column], plan, place) {
                 Some(fill) => cells.push(CellSpec {
                     column,
-                    required: is_required(plan, column),
+                    required: plan.required.contains(&column),
                     fill,
                 }),
                 None => right = false,
@@ -273,8 +273,41 @@ impl Feed<'_> {
             external: None,
             memo: None,
         };
+        if !plan.required.is_empty() {
+            self.says_too_little(entry, plan, column);
+            return None;
+        }
         self.remember(&mut spec);
         Some(Fill::Record(Box::new(spec)))
+    }
+
+    /// Notes that a path alone leaves out what is required.
+    fn says_too_little(&self, entry: Entry<'_>, plan: &TablePlan, key: usize) {
+        let name = |at: &usize| plan.columns[*at].name.as_str();
+        let missing: Vec<String> = plan
+            .required
+            .iter()
+            .map(|at| format!("`{}`", name(at)))
+            .collect();
+        let written: Vec<String> = std::iter::once(&key)
+            .chain(&plan.required)
+            .map(|at| format!("{} = \"…\"", name(at)))
+            .collect();
+        let (is, them) = match missing.len() {
+            1 => ("is", "it"),
+            _ => ("are", "them"),
+        };
+        self.problems.note(
+            entry.value_at(),
+            format!(
+                "{missing} {is} missing: required in `{table}`, so that no row can be made without {them}; write {{ {whole} }}, or \
+                 {{ {known}, create = false }} for a row that is there already",
+                missing = missing.join(", "),
+                table = plan.sql.name,
+                whole = written.join(", "),
+                known = written[0],
+            ),
+        );
     }
 
     fn external(&self, entry: Entry<'_>, plan: &TablePlan, place: Place) -> Option<ExternalSpec> {
@@ -353,9 +386,8 @@ impl Feed<'_> {
                 return false;
             }
         }
-        let mut required =
-            (0..plan.columns.len()).filter(|at| !plan.columns[*at].key && is_required(plan, *at));
-        if let Some(at) = required.find(missing).filter(|_| spec.create) {
+        let lacks = plan.required.iter().copied().find(missing);
+        if let Some(at) = lacks.filter(|_| spec.create) {
             let name = &plan.columns[at].name;
             self.problems.note(
                 section.at,
@@ -364,13 +396,6 @@ impl Feed<'_> {
             return false;
         }
         true
-    }
-}
-
-fn is_required(plan: &TablePlan, column: usize) -> bool {
-    match plan.columns[column].slot {
-        Slot::Attribute(slot) => plan.sql.attributes[slot].required,
-        Slot::Key(_) | Slot::Folded { .. } => false,
     }
 }
 

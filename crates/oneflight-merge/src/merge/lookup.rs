@@ -7,34 +7,17 @@ use super::fates::{Failure, Fate, Fates};
 use super::write::Writer;
 use crate::batch::{Cell, Mapped, Rec};
 use crate::error::Error;
-use crate::plan::{ColumnKind, ColumnPlan, Plan, Slot, TablePlan};
+use crate::plan::{ColumnKind, Plan};
 use std::sync::Arc;
 
 /// Marks the records of which too little is said to make a row.
 pub(crate) fn demand(plan: &Plan, mapped: &mut Mapped) {
-    for (table, recs) in plan.tables.iter().zip(&mut mapped.tables) {
-        for rec in recs.iter_mut().filter(|_| demands(table)) {
-            let missing = |(column, cell): (&ColumnPlan, &Cell)| {
-                is_required(table, column) && matches!(cell, Cell::Unset | Cell::Null)
-            };
-            rec.create &= !table.columns.iter().zip(&rec.cells).any(missing);
+    let tables = plan.tables.iter().zip(&mut mapped.tables);
+    for (table, recs) in tables.filter(|(table, _)| !table.required.is_empty()) {
+        for rec in recs {
+            let is_missing = |at: &usize| matches!(rec.cells[*at], Cell::Unset | Cell::Null);
+            rec.create &= !table.required.iter().any(is_missing);
         }
-    }
-}
-
-/// True if a row of this table cannot be made of its key alone.
-pub(crate) fn demands(table: &TablePlan) -> bool {
-    table
-        .sql
-        .attributes
-        .iter()
-        .any(|attribute| attribute.required)
-}
-
-fn is_required(table: &TablePlan, column: &ColumnPlan) -> bool {
-    match column.slot {
-        Slot::Attribute(slot) if !column.deferred => table.sql.attributes[slot].required,
-        _ => false,
     }
 }
 
@@ -209,12 +192,12 @@ fn not_there(plan: &Plan, table: usize, rec: &Rec) -> Failure {
     Failure {
         column: None,
         value: (!shown.is_empty()).then(|| shown.join(", ")),
-        reason: match demands(plan) {
-            true => format!(
+        reason: match plan.required.is_empty() {
+            false => format!(
                 "expected a row of `{}` that is there already: too little is said of it here to make one",
                 plan.sql.name
             ),
-            false => format!(
+            true => format!(
                 "expected a row of `{}` that is there already (create = false)",
                 plan.sql.name
             ),

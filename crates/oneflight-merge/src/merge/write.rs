@@ -9,7 +9,7 @@ use super::build::{Deferred, Ready, build};
 use super::count::{TableCount, Written, count};
 use super::fates::{Failure, Fate, Fates};
 use super::levels::levels;
-use super::lookup::{demand, demands, look_up};
+use super::lookup::{demand, look_up};
 use super::sink::Sink;
 use super::turns::Turns;
 use crate::batch::Mapped;
@@ -40,7 +40,7 @@ impl Writer {
             || plan
                 .tables
                 .iter()
-                .any(|table| table.referenced && demands(table));
+                .any(|table| table.referenced && !table.required.is_empty());
         Self {
             levels: levels(&plan),
             plan,

@@ -442,7 +442,7 @@ path = "people.csv"
 [feed.people.into.person]
 code = "code"
 name = "name"
-boss = "boss"
+boss = { code = "boss", create = false }
 "#;
 
 #[tokio::test]

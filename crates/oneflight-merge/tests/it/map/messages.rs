@@ -33,6 +33,38 @@ fn what_is_no_toml_says_where() {
 }
 
 #[test]
+fn a_path_alone_that_leaves_out_what_a_row_needs_is_told() {
+    let tables = "[table.club]\nkey = \"name\"\ncolumns = { city = { type = \"text\", required = true } }\n\
+                  [table.game]\nkey = \"n\"\ncolumns = { home = \"ref club\" }\n";
+    let feed = "[feed.f]\npath = \"f.csv\"\n[feed.f.into.game]\nn = \"n\"\n";
+    check(
+        &format!("{tables}{feed}home = \"home\"\n"),
+        "11:8",
+        &[
+            "`city` is missing: required in `club`",
+            "{ name = \"…\", city = \"…\" }",
+            "{ name = \"…\", create = false }",
+        ],
+    );
+    let more = tables.replace(
+        "required = true }",
+        "required = true }, founded = { type = \"date\", required = true }",
+    );
+    check(
+        &format!("{more}{feed}home = \"home\"\n"),
+        "11:8",
+        &["`city`, `founded` are missing", "without them"],
+    );
+    for right in [
+        "{ name = \"home\", create = false }",
+        "{ name = \"home\", city = \"city\" }",
+    ] {
+        let right = format!("{tables}{feed}home = {right}\n");
+        mapping::parse(&right, "m.toml").unwrap_or_else(|errors| panic!("{errors}"));
+    }
+}
+
+#[test]
 fn an_unknown_key_is_told_with_what_is_like_it() {
     check(
         &format!("{TABLE}fild = \"full\"\n{FEED}"),
