@@ -3,7 +3,8 @@
 //!   { drivers: [a, b] } ──each──▶ At(a) ─^─▶ row        a[*].b: each `a` is a level of its own, so that `^` is it, `^^` the row
 
 use super::path::{Each, Step, To};
-use super::values::{At, Context, Fault, Here, Raw, Up, is_null, is_omitted, omitted};
+use super::values::{At, Context, Fault, Here, Raw, Up, is_null, omitted, omitted_member};
+use crate::rows::Scope;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
@@ -28,9 +29,9 @@ impl<'a> Context<'a> {
         let special = matches!(each.path.to, To::Special(_));
         match at.climb(each.path.up) {
             Some(Here::Json(json)) if !special => walk.elements(json, steps, at, with),
-            Some(Here::Scope(scope)) if !special => match steps.first() {
-                Some(step) if is_omitted(scope, step) => Err(omitted(&each.path.text)),
-                _ => walk.elements(&scope.value, steps, at, with),
+            Some(Here::Scope(scope)) if !special => match omitted_member(scope, steps) {
+                Some(member) => Err(omitted(&each.path.text, member)),
+                None => walk.scope(scope, steps, at, with),
             },
             _ => match self.raw(&each.path, at) {
                 Raw::Text(Cow::Borrowed(text)) => {
@@ -50,6 +51,25 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
+    /// What encloses rows stays what it is where it is an element itself, so that what it omits is known to paths within.
+    fn scope<'a>(
+        &self,
+        scope: &'a Scope,
+        steps: &[Step],
+        up: &At<'_, 'a>,
+        with: &mut dyn FnMut(&At<'_, 'a>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let is_element = steps.iter().all(|step| matches!(step, Step::All));
+        if !is_element || !scope.value.is_object() {
+            return self.elements(&scope.value, steps, up, with);
+        }
+        with(&At {
+            line: self.line,
+            here: Here::Scope(scope),
+            up: Up::At(up),
+        })
+    }
+
     fn elements<'a>(
         &self,
         json: &'a Json,

@@ -58,8 +58,8 @@ pub(super) enum Raw<'a> {
     Text(Cow<'a, str>),
     /// Something that has no text: an array or an object.
     Compound(&'a Json),
-    /// Something that was too large to be kept.
-    Omitted,
+    /// Something that was, or may stand in, a member of this name that was too large to be kept.
+    Omitted(&'a str),
 }
 
 impl<'a> Context<'a> {
@@ -186,7 +186,7 @@ impl<'a> Context<'a> {
         let text = match self.raw(path, at) {
             Raw::Null => return Ok(None),
             Raw::Text(text) => text,
-            Raw::Omitted => return Err(omitted(&spec.name)),
+            Raw::Omitted(member) => return Err(omitted(&spec.name, member)),
             Raw::Compound(json) => {
                 return Err(spec.fault(
                     &json.to_string(),
@@ -251,9 +251,9 @@ impl<'a> Context<'a> {
                 }
             }
             (Some(Here::Text(text)), None) => Raw::Text(Cow::Borrowed(text)),
-            (Some(Here::Scope(scope)), Some((_, steps))) => match steps.first() {
-                Some(step) if is_omitted(scope, step) => Raw::Omitted,
-                _ => walk(&scope.value, steps).map_or(Raw::Null, raw_json),
+            (Some(Here::Scope(scope)), Some((_, steps))) => match omitted_member(scope, steps) {
+                Some(member) => Raw::Omitted(member),
+                None => walk(&scope.value, steps).map_or(Raw::Null, raw_json),
             },
             (Some(Here::Scope(scope)), None) => raw_json(&scope.value),
             (Some(Here::Json(json)), None) => raw_json(json),
@@ -306,17 +306,26 @@ impl ValueSpec {
     }
 }
 
-/// True if the step leads into a member that was too large to be kept.
-pub(super) fn is_omitted(scope: &Scope, step: &Step) -> bool {
-    matches!(step, Step::Member(name) | Step::Deep(name) if scope.omitted.contains(name))
+/// The member that these steps lead into, or may lead into, if it was too large to be kept.
+pub(super) fn omitted_member<'a>(scope: &'a Scope, steps: &[Step]) -> Option<&'a str> {
+    let mut omitted = scope.omitted.iter();
+    let member = match steps.split_first()? {
+        (Step::Member(name), _) => omitted.find(|omitted| *omitted == name),
+        // What is looked for at any depth may stand in each of them.
+        (Step::Deep(_), _) => omitted.next(),
+        // An object counts as a list of itself.
+        (Step::All, rest) => return omitted_member(scope, rest),
+        (Step::Index(_), _) => None,
+    };
+    member.map(String::as_str)
 }
 
-pub(super) fn omitted(path: &str) -> Fault {
+pub(super) fn omitted(path: &str, member: &str) -> Fault {
     Fault {
         column: Some(path.to_owned()),
         value: None,
         reason: format!(
-            "expected a member of at most {} bytes: it encloses the rows, and is too large to be kept",
+            "expected a member of at most {} bytes: `{member}` encloses the rows, and is too large to be kept",
             crate::read::MAX_SCOPE_MEMBER
         ),
     }

@@ -341,8 +341,58 @@ fn a_member_that_was_too_large_to_keep_is_an_error_and_no_null() {
     let (_, mapped) = mapped(map, &[("f.json", &json)]);
     let rejects = rejects(&mapped);
     assert!(
-        rejects[0].starts_with("1 ^.note") && rejects[0].contains("too large"),
+        rejects[0].starts_with("1 ^.note")
+            && rejects[0].contains("`note` encloses the rows, and is too large"),
         "{}",
         rejects[0]
     );
+}
+
+#[test]
+fn a_list_in_or_of_what_was_too_large_to_keep_is_an_error_and_no_empty_list() {
+    let large = "x".repeat(2 << 20);
+    let json = format!(r#"{{"big": [{{"note": "{large}"}}], "small": 1, "rows": [{{"k": "a"}}]}}"#);
+    for (each, note, rejected) in [
+        ("^.big[*]", "note", Some("^.big[*]")),
+        ("^[*].big[*]", "note", Some("^[*].big[*]")),
+        ("^...note", ".", Some("^...note")),
+        ("^", "big", Some("big")),
+        ("^", "small", None),
+        ("^.small", ".", None),
+    ] {
+        let map = format!(
+            r#"
+            [table.t]
+            key = "k"
+            [table.n]
+            key = "note"
+            [feed.f]
+            path = "f.json"
+            rows = "rows[*]"
+            [feed.f.into.t]
+            k = "k"
+            [feed.f.into.n]
+            each = "{each}"
+            note = "{note}"
+        "#
+        );
+        let (plan, mapped) = mapped(&map, &[("f.json", &json)]);
+        let rejects = rejects(&mapped);
+        match rejected {
+            Some(path) => {
+                let begin = format!("1 {path} ");
+                assert!(
+                    rejects.len() == 1
+                        && rejects[0].starts_with(&begin)
+                        && rejects[0].contains("`big` encloses the rows, and is too large"),
+                    "{each}: {rejects:?}"
+                );
+                assert!(shown(&plan, &mapped, "t").is_empty(), "{each}");
+            }
+            None => {
+                assert!(rejects.is_empty(), "{each}: {rejects:?}");
+                assert_eq!(shown(&plan, &mapped, "n"), ["note=1"], "{each}");
+            }
+        }
+    }
 }
