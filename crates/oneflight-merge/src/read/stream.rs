@@ -4,13 +4,15 @@
 //!
 //! S1. The compression is told by the first bytes, unless the mapping names it.
 //! S2. A compressed stream that stops before its end is an error (Q3).
+//! S3. A gzip file is one member after the other; anything else behind a member is an error of its own.
 
 use super::error::{Kind, ReadError};
 use crate::plan::Compression;
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
+use std::error::Error as StdError;
 use std::fmt;
 use std::fs;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,7 +76,7 @@ impl Stream {
         let whole = BufReader::with_capacity(1 << 16, io::Cursor::new(first).chain(stored));
         let bytes: Box<dyn Read + Send> = match packed {
             Compression::None => Box::new(whole),
-            Compression::Gzip => Box::new(MultiGzDecoder::new(whole)),
+            Compression::Gzip => Box::new(Members::new(whole)),
             Compression::Zstd => Box::new(
                 zstd::stream::read::Decoder::with_buffer(whole)
                     .map_err(|e| ReadError::io(name, "unpack", e))?,
@@ -126,6 +128,10 @@ impl Stream {
             Compression::Gzip => "gzip",
             Compression::Zstd => "zstd",
         };
+        if error.get_ref().is_some_and(|inner| inner.is::<Junk>()) {
+            let message = format!("{Junk}: expected the end of the file, or another gzip stream");
+            return ReadError::new(Kind::Malformed, &self.name, None, message);
+        }
         match error.kind() {
             io::ErrorKind::UnexpectedEof => ReadError::new(
                 Kind::Truncated,
@@ -145,6 +151,57 @@ impl Stream {
         }
     }
 }
+
+/// The members of a gzip file, one after the other (S3).
+///
+/// The decoder of `flate2` that reads several members takes what stands behind the last one for the head of another, and so
+/// junk that is shorter than a head for a file that is cut short.
+struct Members<R> {
+    /// None once the file has ended.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Members<R> {
+    fn new(whole: R) -> Self {
+        Self {
+            member: Some(GzDecoder::new(whole)),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let count = member.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            let is_last = match member.get_mut().fill_buf()? {
+                [] => true,
+                [0x1f] | [0x1f, 0x8b, ..] => false,
+                _ => return Err(io::Error::new(io::ErrorKind::InvalidData, Junk)),
+            };
+            self.member = self
+                .member
+                .take()
+                .filter(|_| !is_last)
+                .map(|member| GzDecoder::new(member.into_inner()));
+        }
+        Ok(0)
+    }
+}
+
+/// What stands behind a gzip stream and is none.
+#[derive(Debug)]
+struct Junk;
+
+impl fmt::Display for Junk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("junk after the end of the gzip stream")
+    }
+}
+
+impl StdError for Junk {}
 
 struct Counting<R> {
     inner: R,

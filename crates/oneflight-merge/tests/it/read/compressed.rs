@@ -72,6 +72,37 @@ fn a_compressed_file_that_stops_early_is_truncated_wherever_it_stops() {
 }
 
 #[test]
+fn junk_after_a_gzip_stream_is_no_truncated_file() {
+    let whole = gzip(b"a,b\n1,2\n");
+    for junk in [
+        &b"x"[..],
+        b"\0\0\0\0",
+        b"\x1fx",
+        b"a,b\n3,4\nand more of it\n",
+    ] {
+        for pieces in [1, 3] {
+            let mut bytes = whole.repeat(pieces);
+            bytes.extend_from_slice(junk);
+            let error = try_read(&bytes, source("", Format::Csv(comma()))).expect_err("junk");
+            assert!(!error.is_truncated(), "{junk:?}: {error}");
+            let message = error.to_string();
+            assert!(
+                message.contains("junk after the end of the gzip stream"),
+                "{junk:?}: {message}"
+            );
+        }
+    }
+    // The begin of another member is one that was cut off.
+    for cut in [&b"\x1f"[..], b"\x1f\x8b", b"\x1f\x8b\x08"] {
+        let error = try_read(
+            &[&whole[..], cut].concat(),
+            source("", Format::Csv(comma())),
+        );
+        assert!(error.expect_err("truncated").is_truncated(), "{cut:?}");
+    }
+}
+
+#[test]
 fn damaged_data_is_refused() {
     let text = b"a,b\n1,2\n".repeat(999);
     let mut checked = zstd::Encoder::new(Vec::new(), 1).expect("zstd");
