@@ -4,10 +4,11 @@ use super::commit::Batch;
 use super::draft::{Drafts, Memo, Rules};
 use super::lookup::Lookups;
 use super::records::Records;
-use super::values::Context;
+use super::values::{At, Context, Fault, Here, shorten};
 use crate::batch::{Mapped, Reject};
 use crate::plan::Plan;
 use crate::rows::Chunk;
+use serde_json::Value as Json;
 
 /// Maps the rows of one feed. It holds no state of its own: chunks may be mapped side by side.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,10 @@ impl<'p> Mapper<'p> {
                 context: &context,
                 memo: &memo,
             };
-            let drafted = drafts.row(rules, &at);
+            let drafted = match self.records.objects {
+                true => object(&at).and_then(|()| drafts.row(rules, &at)),
+                false => drafts.row(rules, &at),
+            };
             match drafted.and_then(|()| batch.commit(&mut drafts, &mut memo, at.line)) {
                 Ok(row) => mapped.rows.push(row),
                 Err(fault) => mapped.rejects.push(Reject {
@@ -70,6 +74,26 @@ impl<'p> Mapper<'p> {
         mapped.tables = batch.into_tables();
         mapped
     }
+}
+
+/// Refuses a row that is JSON, but no object.
+fn object(at: &At<'_, '_>) -> Result<(), Fault> {
+    let Here::Json(json) = at.here else {
+        return Ok(());
+    };
+    let found = match json {
+        Json::Object(_) => return Ok(()),
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a text",
+        Json::Array(_) => "a list",
+    };
+    Err(Fault {
+        column: None,
+        value: Some(shorten(&json.to_string())),
+        reason: format!("expected an object, not {found}"),
+    })
 }
 
 fn bad_rows(chunk: &Chunk) -> Vec<Reject> {

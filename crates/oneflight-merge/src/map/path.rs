@@ -158,6 +158,11 @@ impl Path {
         matches!(self.to, To::Here)
     }
 
+    /// True if it leads to something that is known of the file or of the line.
+    pub(crate) fn is_special(&self) -> bool {
+        matches!(self.to, To::Special(_))
+    }
+
     /// The first member of the row that it uses: the column that must be there.
     pub(crate) fn first_name(&self) -> Option<&str> {
         match &self.to {

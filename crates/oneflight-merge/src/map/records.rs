@@ -20,6 +20,8 @@ pub struct Records {
     pub(crate) names: Vec<String>,
     /// How many kinds of references are remembered: see [`RecordSpec::memo`].
     pub(crate) memos: usize,
+    /// True if all that is said of a row is said by members of it, so that a row that is no object says nothing.
+    pub(crate) objects: bool,
 }
 
 impl Records {

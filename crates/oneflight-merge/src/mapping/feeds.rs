@@ -33,6 +33,10 @@ pub(crate) struct State {
     pub(crate) names: Vec<String>,
     pub(crate) needs: Vec<String>,
     pub(crate) memos: usize,
+    /// True if some path leads into a member of the row.
+    pub(crate) members: bool,
+    /// True if some path leads elsewhere: to the row itself, or into a list that it is.
+    pub(crate) whole: bool,
 }
 
 /// What holds for all feeds unless they say otherwise.
@@ -124,12 +128,15 @@ fn records(feed: Feed<'_>, into: Section<'_>) -> Option<(Records, Vec<String>)> 
         names,
         needs,
         memos,
+        members,
+        whole,
     } = feed.state.into_inner();
     Some((
         Records {
             declared,
             names,
             memos,
+            objects: members && !whole,
         },
         needs,
     ))

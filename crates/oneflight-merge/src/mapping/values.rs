@@ -114,6 +114,10 @@ impl Feed<'_> {
                 return None;
             }
         };
+        if place == Place::Row && path.up == 0 {
+            state.members |= path.first_name().is_some();
+            state.whole |= path.first_name().is_none() && !path.is_special();
+        }
         // What stands above an element is the row; above that, what encloses the row.
         let levels = match place {
             Place::Row => path.up,

@@ -159,6 +159,44 @@ fn two_texts_in_a_key_share_the_index_and_bytes_have_a_limit() {
 }
 
 #[test]
+fn a_row_that_is_no_object_is_told_to_be_none() {
+    let map = r#"
+        [table.t]
+        key = "k"
+        [feed.f]
+        path = "f.ndjson"
+        [feed.f.into.t]
+        k = "k"
+        when = { kind = "t" }
+    "#;
+    let rows = "{\"k\":\"a\",\"kind\":\"t\"}\n[\"k\"]\n7\n\"k\"\ntrue\nnull\n{}\n";
+    let (plan, mapped) = mapped(map, &[("f.ndjson", rows)]);
+    assert_eq!(shown(&plan, &mapped, "t"), ["k=a"]);
+    assert_eq!(
+        rejects(&mapped),
+        [
+            "2 - \"[\\\"k\\\"]\": expected an object, not a list",
+            "3 - \"7\": expected an object, not a number",
+            "4 - \"\\\"k\\\"\": expected an object, not a text",
+            "5 - \"true\": expected an object, not a boolean",
+            "6 - \"null\": expected an object, not null",
+        ]
+    );
+    assert_eq!(mapped.rows.len(), 2, "an object may declare nothing");
+}
+
+#[test]
+fn a_row_need_be_no_object_where_the_mapping_takes_it_as_it_is() {
+    for (path, rows) in [(".", "\"a\"\n7\n"), ("[0]", "[\"a\"]\n[7]\n")] {
+        let map = format!(
+            "[table.t]\nkey = \"k\"\n[feed.f]\npath = \"f.ndjson\"\n[feed.f.into.t]\nk = {{ from = [\"k\", \"{path}\"] }}\n"
+        );
+        let (plan, mapped) = mapped(&map, &[("f.ndjson", rows)]);
+        assert_eq!(shown(&plan, &mapped, "t"), ["k=a", "k=7"], "{path}");
+    }
+}
+
+#[test]
 fn a_rejected_row_leaves_no_record_behind() {
     let map = r#"
         [table.country]
