@@ -181,6 +181,7 @@ impl Clock for Stopped {
         *self.0.lock().unwrap()
     }
 
+    // SLEEP: part of a clock; nobody sleeps here.
     fn sleep_until(&self, _: Instant) -> Task {
         Box::pin(pending())
     }
@@ -230,6 +231,7 @@ impl Clock for Dying {
         Instant::now()
     }
 
+    // SLEEP: part of a clock; nobody sleeps here.
     fn sleep_until(&self, _: Instant) -> Task {
         Box::pin(pending())
     }
