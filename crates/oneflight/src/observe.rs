@@ -6,10 +6,10 @@
 //!                   └───▶ Forgotten, at most once: the flight goes on without its place in the table
 //! ```
 //!
-//! V1. An observer is told exactly what `stats` counts, and `TimedOut` and `Waited` besides.
-//! V2. No lock is held while it is told, and a panic in it harms nobody.
-//! V3. A flight's end is told before any caller can see its answer.
-//! V4. A group without an observer pays one look at an `Option` for each event, and no look at the clock.
+//! L1. An observer is told exactly what `stats` counts, and `TimedOut` and `Waited` besides.
+//! L2. No lock is held while it is told, and a panic in it harms nobody.
+//! L3. A flight's end is told before any caller can see its answer.
+//! L4. A group without an observer pays one look at an `Option` for each event, and no look at the clock.
 
 use crate::clock::Clock;
 use crate::error::Error;

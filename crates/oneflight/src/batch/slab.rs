@@ -1,6 +1,6 @@
 //! Numbered places that are used again, and chains of them: everything that a window holds, without an allocation for each.
 //!
-//! S1. A number is given to one value at a time. S2. A place is in one chain at most, and leaves it before it is given up.
+//! Y1. A number is given to one value at a time. Y2. A place is in one chain at most, and leaves it before it is given up.
 
 use std::ops::{Index, IndexMut};
 

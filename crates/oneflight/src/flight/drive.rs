@@ -9,7 +9,7 @@ use super::panics::hushed;
 use super::state::{Left, Over, Turn, Who};
 use super::stats::Stats;
 use super::table::Table;
-use crate::error::{Error, Other};
+use crate::error::Error;
 use std::task::{Context, Poll};
 
 /// What a poll of a waiter comes to.
@@ -81,13 +81,7 @@ pub(crate) fn finish<K, V: Clone, E, S>(
 ) -> Result<Landing<K, V, E>, Over> {
     let alone = flight.state.landing()?;
     flight.drop_work();
-    let count: fn(&mut Stats) = match &result {
-        Ok(_) => |stats| stats.landed += 1,
-        Err(error) if error.is_panic() => |stats| stats.panicked += 1,
-        Err(error) if error.is_overdue() => |stats| stats.overdue += 1,
-        Err(_) => |stats| stats.failed += 1,
-    };
-    let spare = table.end(flight, count);
+    let spare = table.end(flight, Stats::counter(&result));
     tell_end(table, flight, &result);
     if alone {
         return Ok(Landing {
@@ -131,7 +125,7 @@ pub(crate) fn leave<K, V, E, S>(
     let (left, _old) = flight.state.leave(slot, who);
     match left {
         Left::Over | Left::Goes(None) => {}
-        Left::Goes(Some(next)) => super::queue::wake_all(std::iter::once(next)),
+        Left::Goes(Some(next)) => hushed(|| next.wake()),
         Left::Last { in_hand, wakers } => {
             if !in_hand {
                 flight.drop_work();
@@ -163,11 +157,8 @@ fn landed<K, V: Clone, E>(
     spare: Option<Shared<K, V, E>>,
 ) -> Landing<K, V, E> {
     Landing {
-        answer: flight.answer().unwrap_or_else(|| {
-            Err(Error::from_other(Other::Lost {
-                why: "the answer of a flight is gone",
-            }))
-        }),
+        answer: (flight.answer())
+            .unwrap_or_else(|| Err(Error::lost("the answer of a flight is gone"))),
         callers: flight.state.callers(),
         spare,
     }

@@ -104,7 +104,7 @@ impl<K, V, E, S> Group<K, V, E, S> {
         }
     }
 
-    /// How many flights are up.
+    /// How many flights are up, but for those that were [forgotten](Self::forget).
     pub fn in_flight(&self) -> usize {
         self.table
             .shards()

@@ -4,8 +4,10 @@
 //!     │                           ▲
 //!     └── run ──▶ Join ── drive ──┘        state: the transitions · queue: the waiters · pilot: a task that waits too
 //!
-//! A lock is held only for a transition of `state` or a look into `table`. What the transition asks for (poll the work, drop it,
-//! wake somebody) is done after it, by `drive`.
+//!   nest: what this thread polls · waits: which works wait for whom · trail: both, carried to another task
+//!
+//! A transition of `state` is one atomic step. A lock is held only for a look into `table`, into the queue of the waiters or into
+//! the graph of `waits`. What a transition asks for (poll the work, drop it, wake somebody) is done after it, by `drive`.
 
 mod ask;
 mod builder;

@@ -3,8 +3,8 @@
 //!   first: a slot in the flight itself, so that a lone caller allocates nothing
 //!   crowd: all that only a flight with several waiters needs: a slab of slots with a free list, and whose turn it is
 //!
-//! Q1. A slot belongs to one waiter from `set` or `reserve` until `remove`.
-//! Q2. No waker is dropped or woken in here: what leaves the queue is handed out, to be dropped or woken after the lock.
+//! Q1. A slot belongs to one waiter from `set` or `reserve_for_pilot` until `remove`.
+//! Q2. No waker is dropped or woken in here, only cloned: what leaves the queue is handed out, to be dropped or woken after the lock.
 //! Q3. Between two polls of the work nobody is called more than a few times, however often it is woken: flights that wake each
 //!     other in a ring come to rest.
 
@@ -293,7 +293,7 @@ impl Wakers {
 }
 
 /// Wakes them all, also when one of them panics. Never under a lock.
-pub(crate) fn wake_all(wakers: impl Iterator<Item = Waker>) {
+fn wake_all(wakers: impl Iterator<Item = Waker>) {
     wakers.for_each(|waker| hushed(|| waker.wake()));
 }
 

@@ -1,8 +1,11 @@
 //! What a group has done, in numbers. They are counted under the locks that are held anyway.
 
+use crate::error::Error;
+
 /// Numbers since the group was made.
 ///
-/// `started = landed + failed + panicked + overdue + abandoned + cancelled + in flight`.
+/// `started = landed + failed + panicked + overdue + abandoned + cancelled + in flight`, where those that were forgotten are in flight
+/// too, until they end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -28,6 +31,17 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// What counts a flight that ended like this by itself.
+    #[inline]
+    pub(crate) fn counter<V, E>(result: &Result<V, Error<E>>) -> fn(&mut Self) {
+        match result {
+            Ok(_) => |stats| stats.landed += 1,
+            Err(error) if error.is_panic() => |stats| stats.panicked += 1,
+            Err(error) if error.is_overdue() => |stats| stats.overdue += 1,
+            Err(_) => |stats| stats.failed += 1,
+        }
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         self.started += other.started;
         self.joined += other.joined;

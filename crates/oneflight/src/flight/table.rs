@@ -2,8 +2,8 @@
 //!
 //! G1. A flight is in the table from before anybody waits for it until before anybody sees its answer.
 //! G2. A flight is taken out by identity, never by key: its end does not remove a newer one.
-//! G3. Locks nest in one order, shard then flight; nothing is woken and nothing of the user's is dropped under either.
-//!     Of a key, `Borrow`, `Eq` and `ToOwned` are used under the shard's.
+//! G3. No lock is taken under a shard's: a flight is joined in one atomic step. Nothing is woken there, and nothing of the user's
+//!     is dropped; of a key, `Borrow`, `Eq` and `ToOwned` are used.
 
 use super::node::Shared;
 use super::stats::Stats;

@@ -19,7 +19,7 @@ pin_project! {
     /// A call that waits for its flight, or leads it: the future that [`Scoped::run`](super::Scoped::run) returns.
     ///
     /// It has joined its flight from the call on. It leads once it is polled while nobody does; then it makes its work, and holds
-    /// it. So it is as big as the work or the closure, whichever is bigger, and at most 48 bytes.
+    /// it. So it is at most 48 bytes bigger than the work or the closure, whichever is bigger.
     ///
     /// # Cancel safety
     /// Dropping a call that waits changes nothing for the others. Dropping the one that leads drops its work and wakes one of

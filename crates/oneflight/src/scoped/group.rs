@@ -106,7 +106,7 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
         self
     }
 
-    /// How many flights are up.
+    /// How many flights are up, but for those that were [forgotten](Self::forget).
     pub fn in_flight(&self) -> usize {
         self.table
             .shards()

@@ -20,7 +20,7 @@
 //! | the leader is dropped | the work goes on where it was | **the work is dropped; one waiter begins its own, from the start** |
 //! | callers who leave before the work could end | its time adds up; later ones are served | none of them is served: each run begins anew |
 //! | the leader is kept but never polled | the others go on without it | **the others wait** |
-//! | a caller's future holds | 48 bytes | its closure, and its work when it leads |
+//! | a caller's future holds | 40 bytes | its closure, and its work when it leads |
 //!
 //! Use [`Group`](crate::Group) when the work can be owned; clone an `Arc` into it rather than borrow. Use [`Scoped`] when it can't.
 //!

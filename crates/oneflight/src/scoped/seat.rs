@@ -170,7 +170,7 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
             debug_assert!(false, "C1: landed by a seat that does not lead");
             return result;
         };
-        self.table.end(&flight, counter(&result));
+        self.table.end(&flight, Stats::counter(&result));
         if let Some(watch) = &self.table.watch {
             let callers = flight.state.lock().callers();
             watch.ended(&flight.key, flight.began, callers, &result);
@@ -277,14 +277,6 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
 impl<K, V, E> Drop for Seat<'_, K, V, E> {
     fn drop(&mut self) {
         self.leave();
-    }
-}
-
-fn counter<V, E>(result: &Result<V, Error<E>>) -> fn(&mut Stats) {
-    match result {
-        Ok(_) => |stats| stats.landed += 1,
-        Err(error) if error.is_panic() => |stats| stats.panicked += 1,
-        Err(_) => |stats| stats.failed += 1,
     }
 }
 

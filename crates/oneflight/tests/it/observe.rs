@@ -143,7 +143,7 @@ impl Books {
             ("cancelled", stats.cancelled),
             ("forgotten", stats.forgotten),
         ];
-        assert_eq!(numbers.map(|(name, _)| (name, told(name))), numbers, "V1");
+        assert_eq!(numbers.map(|(name, _)| (name, told(name))), numbers, "L1");
     }
 
     /// As `check_counts`, and the order of what one thread told, and how many callers have got their answers.
@@ -484,7 +484,7 @@ fn without_an_observer_the_clock_is_not_asked() {
         drop((block_on(a), b.map(block_on)));
         drop(group.run("a", pending));
     }
-    assert_eq!(clock.0.0.load(Ordering::Relaxed), 0, "V4");
+    assert_eq!(clock.0.0.load(Ordering::Relaxed), 0, "L4");
     let group: Flights = Group::builder()
         .clock(clock.clone())
         .observer(|_: &String, _: &Event<'_>| {})
@@ -524,7 +524,7 @@ fn no_caller_on_any_thread_has_its_answer_before_the_end_is_told() {
         });
     }
     let ends = ends.load(Ordering::SeqCst);
-    assert_eq!((ends, early.load(Ordering::SeqCst)), (ROUNDS, 0), "V3");
+    assert_eq!((ends, early.load(Ordering::SeqCst)), (ROUNDS, 0), "L3");
 }
 
 /// Ready at the second poll.

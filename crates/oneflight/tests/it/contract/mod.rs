@@ -5,8 +5,8 @@
 //!     └──────────────▶ flight_contract!(name => mode, …) ◀────────────────────┘      and what it promises
 //! ```
 //!
-//! C1. A row asks a mode's `Promise` where modes differ, and nothing else: what is not in a promise is the same everywhere.
-//! C2. A row that cannot apply to a mode is not instantiated for it: no row passes without having done its work.
+//! R1. A row asks a mode's `Promise` where modes differ, and nothing else: what is not in a promise is the same everywhere.
+//! R2. A row that cannot apply to a mode is not instantiated for it: no row passes without having done its work.
 //!
 //! The ids in the names are those of the promised behaviours. `limited` also runs the rows on longest flights, and the modes
 //! with a clock those on the limits of callers. A row that is in no list is dead code, which the lints refuse.

@@ -25,7 +25,7 @@ pub(crate) struct Ask {
     pub(crate) within: Option<Duration>,
 }
 
-/// A mode of flying. What it cannot be asked panics, so that no row passes without having asked (C2).
+/// A mode of flying. What it cannot be asked panics, so that no row passes without having asked (R2).
 pub(crate) trait Mode: Send + Sync + 'static {
     fn promise(&self) -> Promise;
     fn call<'g>(&'g self, ask: Ask, key: &str, work: Making) -> Called<'g>;
