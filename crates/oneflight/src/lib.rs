@@ -60,6 +60,7 @@ pub mod guide;
 mod hash;
 mod observe;
 pub mod scoped;
+mod shards;
 mod sync;
 #[cfg(feature = "tracing")]
 mod traced;

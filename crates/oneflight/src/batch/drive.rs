@@ -9,6 +9,7 @@ use super::window::{Leftovers, Window};
 use crate::error::Error;
 use crate::flight::nest;
 use crate::flight::panics::{guarded, hushed};
+use crate::flight::queue::wake_all;
 use crate::flight::waits::{self, Id, Named, Source, Target, Text};
 use crate::hash::RandomState;
 use crate::sync::Mutex;
@@ -324,13 +325,6 @@ where
         }
         let hash = self.hasher.hash_one(key);
         index.find(hash, |&place| keys[place].1 == *key).copied()
-    }
-}
-
-/// Wakes them all, though one of them may panic.
-fn wake_all(wake: Vec<Waker>) {
-    for waker in wake {
-        hushed(|| waker.wake());
     }
 }
 

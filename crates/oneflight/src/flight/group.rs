@@ -92,12 +92,6 @@ impl<K, V, E, S> Group<K, V, E, S> {
     where
         S: BuildHasher,
     {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let shards = if shards == 0 {
-            (4 * cores()).clamp(4, 64)
-        } else {
-            shards
-        };
         Self {
             table: Arc::new(Table::new(hasher, shards, watch)),
             options: Arc::new(options),

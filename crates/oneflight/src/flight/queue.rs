@@ -278,7 +278,7 @@ impl Call {
             hushed(|| waker.wake());
         }
         if !more.is_empty() {
-            wake_all(more.into_iter());
+            wake_all(more);
         }
     }
 }
@@ -293,8 +293,8 @@ impl Wakers {
 }
 
 /// Wakes them all, also when one of them panics. Never under a lock.
-fn wake_all(wakers: impl Iterator<Item = Waker>) {
-    wakers.for_each(|waker| hushed(|| waker.wake()));
+pub(crate) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
+    wakers.into_iter().for_each(|waker| hushed(|| waker.wake()));
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The flights that are in the air, by key: shards of hash tables, each under a lock of its own.
+//! The flights that are up, by key: a hash table in each shard.
 //!
 //! G1. A flight is in the table from before anybody waits for it until before anybody sees its answer.
 //! G2. A flight is taken out by identity, never by key: its end does not remove a newer one.
@@ -8,20 +8,15 @@
 use super::node::Shared;
 use super::stats::Stats;
 use crate::observe::Watch;
+use crate::shards::{self, Shards};
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash};
 
-/// A shard under its lock.
-type Locked<K, V, E> = Padded<Mutex<Shard<K, V, E>>>;
-
-/// Entries that a shard has room for without giving it back.
-const ROOM: usize = 512;
-
 /// The shards.
 pub(crate) struct Table<K, V, E, S> {
     hasher: S,
-    shards: Box<[Locked<K, V, E>]>,
+    shards: Shards<Shard<K, V, E>>,
     epoch: AtomicU64,
     /// Who is told what happens.
     pub(crate) watch: Option<Watch<K>>,
@@ -35,23 +30,16 @@ pub(crate) struct Shard<K, V, E> {
     pub(crate) stats: Stats,
 }
 
-/// Keeps its neighbours out of its cache lines (two of them: the prefetcher fetches pairs).
-#[repr(align(128))]
-struct Padded<T>(T);
-
 impl<K, V, E, S: BuildHasher> Table<K, V, E, S> {
     pub(crate) fn new(hasher: S, shards: usize, watch: Option<Watch<K>>) -> Self {
-        let shard = || {
-            Padded(Mutex::new(Shard {
-                flights: HashTable::new(),
-                closed: false,
-                stats: Stats::default(),
-            }))
+        let shard = || Shard {
+            flights: HashTable::new(),
+            closed: false,
+            stats: Stats::default(),
         };
-        let shards = (0..shards.next_power_of_two()).map(|_| shard()).collect();
         Self {
             hasher,
-            shards,
+            shards: Shards::new(shards, shard),
             epoch: AtomicU64::new(0),
             watch,
         }
@@ -64,13 +52,11 @@ impl<K, V, E, S: BuildHasher> Table<K, V, E, S> {
 
 impl<K, V, E, S> Table<K, V, E, S> {
     pub(crate) fn shard(&self, hash: u64) -> &Mutex<Shard<K, V, E>> {
-        // The table inside takes its bits from both ends of the hash; these are from the middle.
-        let at = (hash >> 32) as usize & (self.shards.len() - 1);
-        &self.shards[at].0
+        self.shards.of(hash)
     }
 
     pub(crate) fn shards(&self) -> impl Iterator<Item = &Mutex<Shard<K, V, E>>> {
-        self.shards.iter().map(|shard| &shard.0)
+        self.shards.iter()
     }
 
     /// The epoch that flights are born in now.
@@ -105,17 +91,6 @@ impl<K, V, E> Shard<K, V, E> {
         hash: u64,
         which: impl FnMut(&Shared<K, V, E>) -> bool,
     ) -> Option<Shared<K, V, E>> {
-        let taken = self.flights.find_entry(hash, which).ok()?.remove().0;
-        // A peak is given back: the table is never eight times as large as it need be, but for a few hundred entries.
-        if self.flights.capacity() > ROOM && self.flights.len() < self.flights.capacity() / 8 {
-            self.shrink();
-        }
-        Some(taken)
-    }
-
-    #[cold]
-    fn shrink(&mut self) {
-        self.flights
-            .shrink_to(2 * self.flights.len(), |flight| flight.hash);
+        shards::take(&mut self.flights, hash, which, |flight| flight.hash)
     }
 }

@@ -14,7 +14,6 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
-use std::sync::OnceLock;
 
 /// Runs the work for a key once for all who ask while it runs, where the work may borrow and need not be `Send`.
 ///
@@ -60,12 +59,8 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
     /// A group with this hasher. The usual one is fast and seeded at random, but not made to withstand keys chosen by an attacker
     /// with access to timings; `std::hash::RandomState` is.
     pub fn with_hasher(hasher: S) -> Self {
-        // Asked for once: a group may be made for each request, and the system takes its time to tell.
-        static CORES: OnceLock<usize> = OnceLock::new();
-        let cores =
-            *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
         Self {
-            table: Table::new((4 * cores).clamp(4, 64).next_power_of_two()),
+            table: Table::new(),
             hasher,
         }
     }
@@ -166,11 +161,7 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
         let hash = self.hasher.hash_one(key);
         let forgotten = {
             let mut shard = self.table.shard(hash).lock();
-            let taken = shard
-                .flights
-                .find_entry(hash, |flight| flight.key.borrow() == key)
-                .ok()
-                .map(|entry| entry.remove().0);
+            let taken = shard.take(hash, |flight| flight.key.borrow() == key);
             shard.stats.forgotten += u64::from(taken.is_some());
             taken
         };

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::flight::Stats;
 use crate::flight::waits::{Id, Named, Text};
 use crate::observe::{Event, Watch};
+use crate::shards::{self, Shards};
 use crate::sync::{Arc, Mutex, OnceLock};
 use hashbrown::HashTable;
 use std::fmt;
@@ -30,24 +31,17 @@ pub(crate) struct Flight<K, V, E> {
 
 /// The shards.
 pub(crate) struct Table<K, V, E> {
-    shards: Box<[Locked<K, V, E>]>,
+    shards: Shards<Shard<K, V, E>>,
     pub(crate) clock: Option<Arc<dyn Clock>>,
     /// Who is told what happens.
     pub(crate) watch: Option<Watch<K>>,
 }
-
-/// A shard under its lock.
-type Locked<K, V, E> = Padded<Mutex<Shard<K, V, E>>>;
 
 /// One shard.
 pub(crate) struct Shard<K, V, E> {
     pub(crate) flights: HashTable<Arc<Flight<K, V, E>>>,
     pub(crate) stats: Stats,
 }
-
-/// Keeps its neighbours out of its cache lines.
-#[repr(align(128))]
-struct Padded<T>(T);
 
 impl<K, V, E> Flight<K, V, E> {
     pub(crate) fn new(key: K, hash: u64, began: Option<Instant>) -> Arc<Self> {
@@ -75,29 +69,24 @@ impl<K, V, E> Flight<K, V, E> {
 }
 
 impl<K, V, E> Table<K, V, E> {
-    /// A table with this many shards, a power of two.
-    pub(crate) fn new(shards: usize) -> Self {
-        debug_assert!(shards.is_power_of_two());
-        let shard = || {
-            Padded(Mutex::new(Shard {
-                flights: HashTable::new(),
-                stats: Stats::default(),
-            }))
+    pub(crate) fn new() -> Self {
+        let shard = || Shard {
+            flights: HashTable::new(),
+            stats: Stats::default(),
         };
         Self {
-            shards: (0..shards).map(|_| shard()).collect(),
+            shards: Shards::new(0, shard),
             clock: None,
             watch: None,
         }
     }
 
     pub(crate) fn shard(&self, hash: u64) -> &Mutex<Shard<K, V, E>> {
-        // The table inside takes its bits from both ends of the hash; these are from the middle.
-        &self.shards[(hash >> 32) as usize & (self.shards.len() - 1)].0
+        self.shards.of(hash)
     }
 
     pub(crate) fn shards(&self) -> impl Iterator<Item = &Mutex<Shard<K, V, E>>> {
-        self.shards.iter().map(|shard| &shard.0)
+        self.shards.iter()
     }
 
     /// Counts another run of a flight: that of the leader before has come to nothing.
@@ -126,13 +115,19 @@ impl<K, V, E> Table<K, V, E> {
         let taken = {
             let mut shard = self.shard(flight.hash).lock();
             count(&mut shard.stats);
-            let same = |other: &Arc<Flight<K, V, E>>| Arc::ptr_eq(other, flight);
-            shard
-                .flights
-                .find_entry(flight.hash, same)
-                .ok()
-                .map(|entry| entry.remove().0)
+            shard.take(flight.hash, |other| Arc::ptr_eq(other, flight))
         };
         drop(taken);
+    }
+}
+
+impl<K, V, E> Shard<K, V, E> {
+    /// Takes out the flight with this hash that is `which`.
+    pub(crate) fn take(
+        &mut self,
+        hash: u64,
+        which: impl FnMut(&Arc<Flight<K, V, E>>) -> bool,
+    ) -> Option<Arc<Flight<K, V, E>>> {
+        shards::take(&mut self.flights, hash, which, |flight| flight.hash)
     }
 }

@@ -4,8 +4,8 @@
 use oneflight::batch::{self, Load, LoadMany, Loader};
 use oneflight::scoped::{self, Call};
 use oneflight::{
-    Builder, Clock, Error, Group, Join, Mark, Outcome, Scoped, Spawn, Stats, Task, WithOutcome,
-    Within,
+    Builder, Clock, Error, Event, Following, Group, Join, KeyHasher, Mark, Outcome, RandomState,
+    Scoped, Spawn, Stats, Task, Trail, WithOutcome, Within,
 };
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -72,8 +72,21 @@ fn what_calls_return_is_shared_between_threads() {
     shared::<Stats>();
     shared::<batch::Stats>();
     shared::<Mark>();
+    shared::<Event<'_>>();
     cloned::<Error<E>>();
     sent::<Task>();
+}
+
+#[test]
+fn a_trail_is_carried_to_any_thread_and_what_follows_it_is_what_it_was() {
+    shared::<Trail>();
+    cloned::<Trail>();
+    sent::<Following<Pending<()>>>();
+    moved::<Following<Pending<()>>>();
+    shown::<Trail>();
+    shared::<RandomState>();
+    cloned::<RandomState>();
+    sent::<KeyHasher>();
 }
 
 #[test]

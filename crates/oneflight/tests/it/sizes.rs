@@ -51,6 +51,11 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
+/// How many bytes live, of those that this thread has allocated.
+pub(crate) fn bytes() -> isize {
+    BYTES.get()
+}
+
 pub(crate) fn made<T>(call: impl FnOnce() -> T) -> (isize, T) {
     let before = MADE.get();
     let result = call();

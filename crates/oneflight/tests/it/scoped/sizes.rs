@@ -1,6 +1,6 @@
 //! What a scoped call costs in memory.
 
-use crate::sizes::made;
+use crate::sizes::{bytes, made};
 use oneflight::Scoped;
 use oneflight::scoped::Call;
 use std::future::{Pending, pending, ready};
@@ -51,4 +51,19 @@ fn a_flight_is_one_allocation_and_a_waiter_none_beyond_the_slab() {
     drop(more);
     let (polls, ()) = made(|| (0..100).for_each(|_| assert!(poll(leader.as_mut()).is_pending())));
     assert_eq!(polls, 0);
+}
+
+#[test]
+fn a38_many_keys_at_once_leave_no_room_behind() {
+    let scoped: Scoped<u64, u64, ()> = Scoped::new();
+    let before = bytes();
+    let calls: Vec<_> = (0..100_000)
+        .map(|key| scoped.run(&key, pending::<Result<u64, ()>>))
+        .collect();
+    assert_eq!(scoped.in_flight(), 100_000);
+    drop(calls);
+    assert_eq!(scoped.in_flight(), 0);
+    let kept = bytes() - before;
+    // What is left is what a few hundred flights need.
+    assert!(kept < 100_000, "{kept} bytes");
 }
