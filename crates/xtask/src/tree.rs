@@ -36,7 +36,11 @@ fn descend(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result<()>
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{prefix}{name}");
         let kind = entry.file_type()?;
-        if kind.is_dir() && !matches!(name.as_str(), "target" | ".git") {
+        // In a linked worktree, `.git` is a file, which tells where the worktree lies.
+        if matches!(name.as_str(), "target" | ".git") {
+            continue;
+        }
+        if kind.is_dir() {
             descend(&entry.path(), &format!("{path}/"), files)?;
         } else if kind.is_file()
             && name != "Cargo.lock"
