@@ -95,24 +95,26 @@ pub(crate) fn finish<K, V: Clone, E, S>(
     Ok(landed(flight, spare))
 }
 
-/// Ends a flight from outside, whoever has its work in hand: its waiters get `error`, a late result goes nowhere. False if it is
-/// over already.
+/// Ends a flight from outside, whoever has its work in hand: its waiters get `error`, a late result goes nowhere. Nothing happens,
+/// and nothing is counted, if it is over already.
 pub(crate) fn end_with<K, V, E, S>(
     table: &Table<K, V, E, S>,
     flight: &Shared<K, V, E>,
     error: Error<E>,
-) -> bool {
+    count: impl FnOnce(&mut Stats),
+) {
     let Ok(in_hand) = flight.state.settle() else {
-        return false;
+        return;
     };
     if !in_hand {
         flight.drop_work();
     }
+    // It has left the table already, or its place is taken; it is counted before anybody hears of it, as every end is.
+    drop(table.end(flight, count));
     let answer = Err(error);
     tell_end(table, flight, &answer);
     flight.put_answer(answer);
     flight.state.land().wake();
-    true
 }
 
 /// A waiter leaves, with its reference to the flight.

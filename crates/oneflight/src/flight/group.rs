@@ -329,9 +329,10 @@ where
         for shard in self.table.shards() {
             let flights = std::mem::take(&mut shard.lock().flights);
             for flight in flights {
-                if end_with(&self.table, &flight, Error::from_other(Other::Closed)) {
-                    shard.lock().stats.cancelled += 1;
-                }
+                let closed = Error::from_other(Other::Closed);
+                end_with(&self.table, &flight, closed, |stats| {
+                    stats.cancelled += 1;
+                });
             }
         }
     }
@@ -513,18 +514,15 @@ where
 
     /// A flight whose place another has taken: overdue, too old for the caller, or over.
     fn displaced(&self, old: &Shared<K, V, E>, overdue: bool) {
-        let count: fn(&mut Stats) = if overdue {
-            if !end_with(&self.table, old, Error::from_other(Other::Overdue)) {
-                return;
-            }
-            |stats| stats.overdue += 1
-        } else if old.state.is_over() {
+        if overdue {
+            let error = Error::from_other(Other::Overdue);
+            return end_with(&self.table, old, error, |stats| stats.overdue += 1);
+        }
+        if old.state.is_over() {
             return;
-        } else {
-            |stats| stats.forgotten += 1
-        };
-        count(&mut self.table.shard(old.hash).lock().stats);
-        if let (false, Some(watch)) = (overdue, &self.table.watch) {
+        }
+        self.table.shard(old.hash).lock().stats.forgotten += 1;
+        if let Some(watch) = &self.table.watch {
             watch.tell(&old.key, Event::Forgotten);
         }
     }

@@ -391,6 +391,92 @@ fn an_observer_that_panics_harms_nobody() {
     assert_eq!(calls.load(Ordering::Relaxed), 5 + 3 + 2);
 }
 
+/// Tells the time so many times, then panics.
+#[derive(Debug)]
+struct BrokenClock(AtomicUsize);
+
+impl Clock for BrokenClock {
+    fn now(&self) -> Instant {
+        let left = self.0.load(Ordering::Relaxed);
+        assert_ne!(left, 0, "a clock's own");
+        self.0.store(left - 1, Ordering::Relaxed);
+        Instant::now()
+    }
+
+    fn sleep_until(&self, _: Instant) -> Task {
+        Box::pin(pending())
+    }
+}
+
+#[test]
+fn a_clock_that_panics_when_an_end_is_told_harms_nobody() {
+    hush();
+    let told = |log: &Log| {
+        log.lines()
+            .iter()
+            .filter(|line| line.contains("for 2"))
+            .count()
+    };
+    let log = Log::default();
+    let group: Flights = Group::builder()
+        .clock(BrokenClock(AtomicUsize::new(4)))
+        .observer(log.clone())
+        .build();
+    let (a, b) = (group.run("a", || ready(Ok(7))), group.join("a").unwrap());
+    let (c, d) = (group.run("c", pending), group.join("c").unwrap());
+    let both = muted(|| {
+        let landed = (a.now_or_never(), b.now_or_never());
+        assert!(matches!(landed, (Some(Ok(7)), Some(Ok(7)))));
+        group.cancel_all();
+    });
+    both.unwrap();
+    let ended = (c.now_or_never(), d.now_or_never());
+    assert!(matches!(ended, (Some(Err(_)), Some(Err(_)))));
+    assert_eq!((told(&log), group.in_flight()), (2, 0));
+
+    let scoped: Scoped<&str, u32> = Scoped::new()
+        .with_clock(BrokenClock(AtomicUsize::new(2)))
+        .with_observer(log.clone());
+    let a = scoped.run(&"a", || ready(Ok(7)));
+    let b = scoped.run(&"a", || ready(Ok(8)));
+    let both = muted(|| {
+        let landed = (a.now_or_never(), b.now_or_never());
+        assert!(matches!(landed, (Some(Ok(7)), Some(Ok(7)))));
+    });
+    both.unwrap();
+    assert_eq!((told(&log), scoped.in_flight()), (1, 0));
+}
+
+#[test]
+fn an_end_is_counted_before_anybody_hears_of_it() {
+    let seen: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let this: Arc<OnceLock<Flights>> = Arc::default();
+    let (numbers, inner) = (seen.clone(), this.clone());
+    let clock = HandClock::new();
+    let group: Flights = Group::builder()
+        .clock(clock.clone())
+        .max_flight(MS)
+        .observer(move |_: &String, event: &Event<'_>| {
+            let stats = inner.get().unwrap().stats();
+            match event {
+                Event::Cancelled { .. } => numbers.lock().unwrap().push(stats.cancelled),
+                Event::Overdue { .. } => numbers.lock().unwrap().push(stats.overdue),
+                _ => {}
+            }
+        })
+        .build();
+    this.set(group.clone()).unwrap();
+    let cancelled = group.run("a", pending);
+    group.cancel_all();
+    let late = group.run("b", pending);
+    clock.advance(MS);
+    let next = group.run("b", || ready(Ok(7)));
+    assert_eq!(*seen.lock().unwrap(), [1, 1]);
+    assert!(cancelled.now_or_never().unwrap().unwrap_err().is_closed());
+    assert!(late.now_or_never().unwrap().unwrap_err().is_overdue());
+    assert_eq!(next.now_or_never().unwrap().unwrap(), 7);
+}
+
 #[test]
 fn both_of_a_pair_are_told_though_the_first_one_panics() {
     let log = Log::default();
