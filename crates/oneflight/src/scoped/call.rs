@@ -146,7 +146,15 @@ where
             }
         }
         let result = match drive(this.stage.as_mut(), this.seat, context) {
-            Poll::Pending => return Poll::Pending,
+            Poll::Pending => {
+                let Err(ring) = this.seat.pending() else {
+                    return Poll::Pending;
+                };
+                // As if it were dropped (D1).
+                hushed(|| this.stage.set(Stage::Gone));
+                this.seat.leave();
+                return Poll::Ready(Err(ring.error()));
+            }
             Poll::Ready(result) => result,
         };
         hushed(|| this.stage.set(Stage::Gone));

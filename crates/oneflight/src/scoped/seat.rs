@@ -3,7 +3,8 @@
 //! C1. A seat counts as a waiter of its flight until it leads; it has a slot once it has waited, and none while it leads.
 //! C2. The entry has left the table before an answer can be seen (K1), so whoever calls then starts anew.
 //! C3. A seat that leads and is dropped hands over; its owner drops the work first, so that two runs of a key never overlap.
-//! C4. A seat that waits inside a work is an edge of the graph of who waits for whom; one that would close a ring is refused.
+//! C4. A seat that is pending inside a work, waiting or leading, is an edge of the graph of who waits for whom; one that would close
+//!     a ring is refused.
 
 use super::state::{Left, Turn};
 use super::table::{Flight, Table};
@@ -12,7 +13,7 @@ use crate::error::Error;
 use crate::flight::Stats;
 use crate::flight::panics::hushed;
 use crate::flight::queue::NOBODY;
-use crate::flight::waits::{self, Target, Wait};
+use crate::flight::waits::{self, Ring, Target, Wait};
 use crate::observe::Since;
 use crate::sync::Arc;
 use std::fmt;
@@ -39,6 +40,8 @@ enum At<K, V, E> {
         flight: Arc<Flight<K, V, E>>,
         /// The graph of who waits for whom knows of the work: its end is to be told there.
         noted: bool,
+        /// As above: who polls it waits for its own run, too.
+        wait: Wait,
     },
     Failed(Error<E>),
     /// It has got its answer. `led`: by its own work.
@@ -156,6 +159,7 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
             At::Waiting { flight, .. } => At::Leading {
                 flight,
                 noted: false,
+                wait: Wait::none(),
             },
             other => other,
         };
@@ -229,6 +233,20 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         }
     }
 
+    /// A seat that leads is pending: its run may wait for the work that it is polled in, by way of what others poll (C4).
+    pub(crate) fn pending(&mut self) -> Result<(), Ring>
+    where
+        K: fmt::Debug,
+    {
+        let At::Leading { flight, wait, .. } = &mut self.at else {
+            return Ok(());
+        };
+        wait.pending(|| Target {
+            id: flight.id(),
+            name: flight.named(),
+        })
+    }
+
     /// The graph of who waits for whom knows of the work.
     pub(crate) fn noted(&mut self) {
         if let At::Leading { noted, .. } = &mut self.at {
@@ -236,19 +254,27 @@ impl<'s, K, V, E> Seat<'s, K, V, E> {
         }
     }
 
+    /// Its edge is gone before its flight may be (H2 of the graph).
     fn finish(&mut self, led: bool) -> At<K, V, E> {
-        if let At::Leading {
-            flight,
-            noted: true,
-        } = &self.at
-        {
-            waits::ended(flight.id());
+        match &mut self.at {
+            At::Waiting { wait, .. } => wait.end(),
+            At::Leading {
+                flight,
+                noted,
+                wait,
+            } => {
+                wait.end();
+                if *noted {
+                    waits::ended(flight.id());
+                }
+            }
+            At::Failed(_) | At::Done { .. } => {}
         }
         std::mem::replace(&mut self.at, At::Done { led })
     }
 
     /// Gives the seat up.
-    fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         match self.finish(false) {
             At::Waiting { flight, slot, .. } => {
                 let (left, _old) = flight.state.lock().leave(slot);

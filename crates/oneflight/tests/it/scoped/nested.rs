@@ -2,8 +2,11 @@
 
 use super::script::Flights;
 use futures_util::FutureExt;
+use oneflight::{Group, Scoped};
 use std::cell::RefCell;
+use std::future::pending;
 use tokio::join;
+use tokio::sync::oneshot::channel;
 
 fn now<T>(call: impl Future<Output = T>) -> T {
     call.now_or_never().expect("ready at the first poll")
@@ -70,4 +73,36 @@ fn a21_same_key_of_another_group_is_another_key() {
         Ok(other.run("k", || async { Ok(1) }).await.expect("a value") + 1)
     });
     assert_eq!(now(call).unwrap(), 2);
+}
+
+// What the leader waits for, who polls the leader waits for, too.
+#[test]
+fn a21_ring_by_way_of_a_leader_that_another_task_polls_is_an_error() {
+    let group: &'static Group<&str, u32, String> = Box::leak(Box::default());
+    let scoped: &'static Scoped<&str, u32, String> = Box::leak(Box::default());
+    let ((open_a, gate_a), (open_b, gate_b)) = (channel(), channel());
+    let mut a = Box::pin(group.run(&"a", || async move {
+        gate_a.await.expect("it opens");
+        let lead = || async move {
+            let b = group.run(&"b", pending);
+            b.await.map_err(|error| error.to_string())
+        };
+        let s = scoped.run(&"s", lead).await;
+        s.map_err(|error| error.to_string())
+    }));
+    let mut b = Box::pin(group.run(&"b", || async move {
+        gate_b.await.expect("it opens");
+        let a = group.run(&"a", pending);
+        Ok(a.await.map_or_else(|error| error.to_string().len(), |_| 0) as u32)
+    }));
+    let is_pending = (&mut a).now_or_never().is_none() && (&mut b).now_or_never().is_none();
+    assert!(is_pending, "both stand at their gates");
+    open_b.send(()).unwrap();
+    assert!((&mut b).now_or_never().is_none(), "it waits for the other");
+    open_a.send(()).unwrap();
+    let error = now(&mut a).unwrap_err();
+    let ring = "\"s\" waits for \"b\" waits for \"a\" waits for \"s\"";
+    assert!(error.to_string().ends_with(ring), "{error}");
+    assert!(now(b).unwrap() > 0, "it is told what became of the other");
+    assert_eq!((group.in_flight(), scoped.in_flight()), (0, 0));
 }
