@@ -64,6 +64,7 @@ mod shards;
 mod sync;
 #[cfg(feature = "tracing")]
 mod traced;
+mod waiting;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -73,12 +74,10 @@ struct Readme;
 pub use clock::Tokio;
 pub use clock::{Clock, Spawn, Task};
 pub use error::Error;
-pub use flight::{
-    Builder, Following, Group, Join, Mark, Outcome, Stats, Trail, WithOutcome, Within,
-    record_panic_locations,
-};
+pub use flight::{Builder, Group, Join, Mark, Outcome, Stats, WithOutcome, Within};
 pub use hash::{KeyHasher, RandomState};
 pub use observe::{Event, Observer};
 pub use scoped::Scoped;
 #[cfg(feature = "tracing")]
 pub use traced::Tracing;
+pub use waiting::{Following, Trail, record_panic_locations};

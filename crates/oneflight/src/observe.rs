@@ -13,8 +13,8 @@
 
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::flight::panics::{guarded, hushed};
 use crate::sync::Arc;
+use crate::waiting::panics::{guarded, hushed};
 use std::convert::Infallible;
 use std::fmt;
 use std::time::{Duration, Instant};

@@ -7,12 +7,12 @@ use super::answers::{IntoAnswers, Landing};
 use super::run::{Limits, Parked, Todo};
 use super::window::{Leftovers, Window};
 use crate::error::Error;
-use crate::flight::nest;
-use crate::flight::panics::{guarded, hushed};
-use crate::flight::queue::wake_all;
-use crate::flight::waits::{self, Id, Named, Source, Target, Text};
 use crate::hash::RandomState;
 use crate::sync::Mutex;
+use crate::waiting::nest;
+use crate::waiting::panics::{guarded, hushed};
+use crate::waiting::queue::wake_all;
+use crate::waiting::waits::{self, Id, Named, Source, Target, Text};
 use hashbrown::HashTable;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -284,6 +284,10 @@ where
         // LOCK: closed at the end of this statement.
         let wake = self.window.lock().end_landing(run, &landing);
         wake_all(wake);
+        // Each on its own: one that panics when it is dropped is no concern of whoever drives, nor of the other keys.
+        for key in keys {
+            hushed(|| drop(key));
+        }
     }
 
     /// Puts the answers in the order of the keys: the first for a key counts, and a key without one has no value.

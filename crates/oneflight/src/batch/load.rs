@@ -3,8 +3,8 @@
 use super::answers::Landing;
 use super::drive::Core;
 use crate::error::{Error, Other};
-use crate::flight::nest;
-use crate::flight::waits::{Ring, Wait};
+use crate::waiting::nest;
+use crate::waiting::waits::{Ring, Wait};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;

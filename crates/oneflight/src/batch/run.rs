@@ -8,7 +8,7 @@
 //! T1. A run that is `Ready` stands in `ready`, once. T2. A run that takes a slot keeps it until its work is gone.
 
 use super::window::{Leftovers, Place, Seat, Waits, Window};
-use crate::flight::waits::Id;
+use crate::waiting::waits::Id;
 use std::sync::Arc;
 use std::task::Waker;
 

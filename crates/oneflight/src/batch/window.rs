@@ -10,7 +10,7 @@
 
 use super::run::Run;
 use super::slab::{Chain, Slab};
-use crate::flight::waits::Id;
+use crate::waiting::waits::Id;
 use hashbrown::HashTable;
 use std::collections::VecDeque;
 use std::sync::Arc;

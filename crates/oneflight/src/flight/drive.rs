@@ -3,13 +3,13 @@
 //! V1. The table's entry is gone before the answer can be seen (G1), and the work is dropped before that.
 //! V2. Who has the work in hand and finds the flight over drops the work: nobody else may (N1).
 
-use super::nest;
 use super::node::Shared;
-use super::panics::hushed;
 use super::state::{Left, Over, Turn, Who};
 use super::stats::Stats;
 use super::table::Table;
 use crate::error::Error;
+use crate::waiting::nest;
+use crate::waiting::panics::hushed;
 use std::task::{Context, Poll};
 
 /// What a poll of a waiter comes to.

@@ -3,9 +3,7 @@
 use super::ask::{Ask, Given, Lent};
 use super::drive::{end_with, finish};
 use super::join::{At, Join};
-use super::nest;
 use super::node::{Birth, Fresh, Shared};
-use super::panics::guarded;
 use super::pilot::Pilot;
 use super::state::Over;
 use super::stats::Stats;
@@ -15,6 +13,8 @@ use crate::error::{Error, Other};
 use crate::hash::RandomState;
 use crate::observe::{Event, Since, Watch};
 use crate::sync::Arc;
+use crate::waiting::nest;
+use crate::waiting::panics::guarded;
 use hashbrown::hash_table::Entry;
 use std::borrow::Borrow;
 use std::convert::Infallible;
@@ -374,19 +374,18 @@ where
         let mut late = false;
         if let Entry::Occupied(there) = &entry {
             let flight = there.get();
+            // Whatever its age: a flight that its own work replaces would be replaced again by the work of that one, without end.
+            if nest::is_polled(flight.id()) {
+                let flight = flight.clone();
+                drop(locked);
+                return self.failed(nest::ring(flight.id(), flight.named()).error());
+            }
             late = self.is_overdue(now, flight);
-            if flight.born >= mark.0 && !late {
-                if nest::is_polled(flight.id()) {
-                    let flight = flight.clone();
-                    drop(locked);
-                    return self.failed(nest::ring(flight.id(), flight.named()).error());
-                }
-                if flight.state.join() {
-                    stats.joined += 1;
-                    let flight = flight.clone();
-                    drop(locked);
-                    return self.joined(flight, now);
-                }
+            if flight.born >= mark.0 && !late && flight.state.join() {
+                stats.joined += 1;
+                let flight = flight.clone();
+                drop(locked);
+                return self.joined(flight, now);
             }
         }
         if *closed {

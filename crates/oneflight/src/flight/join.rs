@@ -6,13 +6,13 @@
 use super::drive::{self, Step};
 use super::group::Group;
 use super::node::Shared;
-use super::queue::NOBODY;
 use super::state::Who;
-use super::waits::{Target, Wait};
 use crate::clock::Task;
 use crate::error::{Error, Other};
 use crate::hash::RandomState;
 use crate::observe::Since;
+use crate::waiting::queue::NOBODY;
+use crate::waiting::waits::{Target, Wait};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

@@ -16,12 +16,12 @@
 //! Why not `Arc<dyn Flight>`: an `Arc` is counted up for the table's reference and down twice; a flight that nobody joined is
 //! made with two references and freed with both, without an atomic step. It is one word, too, in the table and in every caller.
 
-use super::panics::{guarded, hushed};
 use super::state::State;
-use super::waits::{self, Id, Named};
 use crate::clock::Task;
 use crate::error::{Error, Other};
 use crate::sync::{Arc, AtomicUsize, Ordering, UnsafeCell};
+use crate::waiting::panics::{guarded, hushed};
+use crate::waiting::waits::{self, Id, Named};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;

@@ -20,8 +20,8 @@
 //!     to Landing lands the flight.
 //! S4. A flight whose only waiter puts it to Landing needs no more: nobody can see it any more, and it stays there.
 
-use super::queue::{Call, NOBODY, Queue, Wakers};
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
+use crate::waiting::queue::{Call, NOBODY, Queue, Wakers};
 use std::task::Waker;
 
 /// What a flight is doing.

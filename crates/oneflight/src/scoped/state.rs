@@ -14,7 +14,7 @@
 //!     next. A waiter that has not been polled yet needs no wake. Whoever is polled first begins.
 //! P3. Over is final. Nobody joins from then on.
 
-use crate::flight::queue::{NOBODY, Queue, Wakers};
+use crate::waiting::queue::{NOBODY, Queue, Wakers};
 use std::task::Waker;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

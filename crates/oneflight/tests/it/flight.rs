@@ -2,7 +2,7 @@
 
 use crate::script::{Flights, HandClock, HandSpawn, Oops, Script};
 use futures_util::FutureExt;
-use oneflight::{Clock, Error, Group, Join, Spawn, Task};
+use oneflight::{Clock, Error, Group, Join, Spawn, Task, Trail};
 use std::convert::Infallible;
 use std::future::{pending, ready};
 use std::pin::Pin;
@@ -447,6 +447,28 @@ fn a20_same_key_in_two_groups_is_two_flights() {
 }
 
 #[test]
+fn a21_nested_call_for_its_own_key_is_an_error_however_fresh_it_wants_it_and_however_late_it_is() {
+    let group: Group<String, u32> = Group::new();
+    let inner = group.clone();
+    let call = group.run("a", move || async move {
+        let mark = inner.mark();
+        let again = inner.run_since(mark, "a", || ready(Ok(1)));
+        assert_reentrant(&again.await.unwrap_err(), "\"a\"");
+        Ok(2)
+    });
+    assert_eq!((got(call), group.stats().started), (Some(2), 1));
+
+    let limited = Group::<String, u32>::builder().clock(HandClock::new());
+    let group = limited.max_flight(Duration::ZERO).build();
+    let inner = group.clone();
+    let call = group.run("a", move || async move {
+        assert_reentrant(&inner.run("a", || ready(Ok(1))).await.unwrap_err(), "\"a\"");
+        Ok(2)
+    });
+    assert_eq!((got(call), group.stats().started), (Some(2), 1));
+}
+
+#[test]
 fn a21_nested_call_for_its_own_key_is_an_error_that_names_it() {
     let group: Group<String, u32> = Group::new();
     let (inner, again) = (group.clone(), group.clone());
@@ -658,14 +680,18 @@ fn a30_late_answer_of_a_flight_that_timed_out_never_beats_the_newer_one() {
         .clock(clock.clone())
         .max_flight(SECOND)
         .build();
-    // The late one answers while it is being ended: its work, polled, brings the next flight up and then says 1.
+    // The late one answers while it is being ended: while its work is polled, somebody who is no part of it brings the next
+    // flight up; then it says 1.
     let (inner, hands) = (group.clone(), clock.clone());
     let newer = Arc::new(Mutex::new(None));
     let put = newer.clone();
     let late = group.run(&1, move || async move {
         hands.advance(SECOND);
-        let burst: Vec<_> = (0..10).map(|_| inner.run(&1, || ready(Ok(2)))).collect();
-        let answers = futures_util::future::join_all(burst).await;
+        let burst = async move {
+            let burst = (0..10).map(|_| inner.run(&1, || ready(Ok(2))));
+            futures_util::future::join_all(burst).await
+        };
+        let answers = Trail::default().follow(burst).await;
         *put.lock().unwrap() = Some(answers);
         Ok(1)
     });

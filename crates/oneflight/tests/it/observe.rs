@@ -403,6 +403,7 @@ impl Clock for BrokenClock {
         Instant::now()
     }
 
+    // SLEEP: part of a clock; nobody sleeps here.
     fn sleep_until(&self, _: Instant) -> Task {
         Box::pin(pending())
     }

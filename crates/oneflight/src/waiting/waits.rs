@@ -390,7 +390,8 @@ fn back(start: &Target, goal: Id, came: &HashMap<Id, (Id, &Target), FixedState>)
 #[cfg(all(test, not(oneflight_loom)))]
 mod tests {
     use super::*;
-    use crate::flight::{Group, Join, Trail};
+    use crate::flight::{Group, Join};
+    use crate::waiting::Trail;
     use std::future::{Future, pending};
     use std::pin::Pin;
     use std::sync::Mutex;
