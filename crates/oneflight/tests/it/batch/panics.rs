@@ -148,3 +148,54 @@ fn a_work_that_panics_when_it_is_dropped_frees_its_slot() {
     drop(a);
     assert_eq!(Caller::new(loader.load(2)).ends().unwrap(), Some(2));
 }
+
+/// A key that panics when it is dropped; a copy of it does not.
+#[derive(Debug)]
+struct Bomb {
+    key: u32,
+    is_live: bool,
+}
+
+impl Bomb {
+    fn new(key: u32) -> Self {
+        Self { key, is_live: true }
+    }
+}
+
+impl Clone for Bomb {
+    fn clone(&self) -> Self {
+        let (key, is_live) = (self.key, false);
+        Self { key, is_live }
+    }
+}
+
+impl PartialEq for Bomb {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Bomb {}
+
+impl Hash for Bomb {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key.hash(state);
+    }
+}
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(!self.is_live || std::thread::panicking(), "a drop panics");
+    }
+}
+
+#[test]
+fn a_key_that_panics_when_it_is_dropped_takes_no_answer_from_anybody() {
+    let loader: Loader<Bomb, u32, Infallible> = Loader::builder().build(|keys: Vec<Bomb>| {
+        let answer = |key: Bomb| (key.clone(), key.key);
+        ready(keys.into_iter().map(answer).collect::<Vec<_>>())
+    });
+    let [a, b] = [1, 2].map(|key| Caller::new(loader.load(Bomb::new(key))));
+    let (a, b) = (a.ends(), b.ends());
+    assert_eq!((a.unwrap(), b.unwrap()), (Some(1), Some(2)));
+}
