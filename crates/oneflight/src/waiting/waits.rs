@@ -394,7 +394,7 @@ mod tests {
     use crate::waiting::Trail;
     use std::future::{Future, pending};
     use std::pin::Pin;
-    use std::sync::Mutex;
+    use std::sync::{LazyLock, Mutex};
     use std::task::{Context, Poll, Waker};
 
     type Works = Group<u32, u32, ()>;
@@ -430,7 +430,10 @@ mod tests {
     // One test, since the graph is the whole process's, and no other test of this program comes to it.
     #[test]
     fn a21_nothing_stands_in_the_graph_when_all_who_waited_are_gone() {
-        let group: &'static Works = Box::leak(Box::default());
+        static GROUP: LazyLock<Works> = LazyLock::new(Works::new);
+        static GIVEN: Mutex<Option<Pin<Box<Call>>>> = Mutex::new(None);
+        static TRAIL: LazyLock<Mutex<Trail>> = LazyLock::new(Mutex::default);
+        let group: &'static Works = &GROUP;
         let dropped = waiting(group, 1, 2);
         assert_eq!(standing(), [1, 1, 1, 0]);
         drop(dropped);
@@ -450,21 +453,19 @@ mod tests {
         assert_eq!(standing(), [0; 4]);
 
         // A call that outlives the work which polled it keeps its place, in which nothing stands.
-        let given: &'static Mutex<Option<Pin<Box<Call>>>> = Box::leak(Box::default());
         let mut call = Box::pin(group.run(&1, || async {
             let mut call = Box::pin(group.run(&2, pending));
             assert!(poll(&mut call).is_pending());
-            *given.lock().unwrap() = Some(call);
+            *GIVEN.lock().unwrap() = Some(call);
             Ok(1)
         }));
         assert!(poll(&mut call).is_ready());
         assert_eq!(standing(), [1, 0, 0, 0]);
-        *given.lock().unwrap() = None;
+        *GIVEN.lock().unwrap() = None;
         assert_eq!(standing(), [0; 4]);
 
-        let trail: &'static Mutex<Trail> = Box::leak(Box::default());
         let mut call = Box::pin(group.run(&1, || async {
-            *trail.lock().unwrap() = Trail::current();
+            *TRAIL.lock().unwrap() = Trail::current();
             pending().await
         }));
         assert!(poll(&mut call).is_pending());

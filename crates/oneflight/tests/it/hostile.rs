@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::future::{pending, poll_fn, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -203,12 +203,9 @@ fn a_key_that_panics_when_it_is_dropped_wedges_nobody_who_took_its_place() {
     let clock = Stopped(Arc::new(Mutex::new(Instant::now())));
     let second = Duration::from_secs(1);
     // It is borrowed by a call that its waker owns.
-    let group: &'static Group<Rude, u32, ()> = Box::leak(Box::new(
-        Group::builder()
-            .clock(clock.clone())
-            .max_flight(second)
-            .build(),
-    ));
+    static GROUP: OnceLock<Group<Rude, u32, ()>> = OnceLock::new();
+    let limited = Group::builder().clock(clock.clone()).max_flight(second);
+    let group = GROUP.get_or_init(|| limited.build());
     let armed = Arc::default();
     let key = Rude(Arc::clone(&armed));
     let quitter = Arc::new(Quitter(Mutex::new(None)));

@@ -10,8 +10,9 @@ use futures_util::future::{BoxFuture, join_all};
 use oneflight::{Error, Group, Trail};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier, LazyLock, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
 
 mod batches;
 mod calls;
@@ -260,7 +261,7 @@ fn a21_ring_over_threads_never_hangs() {
         for _ in 0..1_000 {
             let world = ring_of(n);
             let start = Barrier::new(n);
-            std::thread::scope(|scope| {
+            thread::scope(|scope| {
                 for key in &ALL[..n] {
                     let (world, start) = (&world, &start);
                     scope.spawn(move || {
@@ -284,7 +285,7 @@ fn a21_works_on_threads_that_wait_in_one_order_are_never_told() {
         ("d", &[]),
     ];
     let world = World::new(&plan);
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for seed in 0..4 {
             let world = &world;
             scope.spawn(move || {
@@ -377,10 +378,20 @@ fn a21_works_that_wait_for_the_same_do_not_wait_for_themselves() {
     }
 }
 
+/// A chain is polled as one future inside the other: unoptimised, or with the frames of a sanitizer, it outgrows a usual stack.
+const DEEP: usize = 512 << 20;
+
 #[test]
 fn a21_chain_of_a_thousand_is_no_ring_until_its_ends_meet() {
+    let deep = thread::Builder::new().stack_size(DEEP).spawn(chain);
+    deep.unwrap().join().unwrap();
+}
+
+fn chain() {
     const LENGTH: usize = 1_000;
-    let keys: Vec<Key> = (0..LENGTH).map(|at| &*format!("{at}").leak()).collect();
+    static NAMES: LazyLock<Vec<String>> =
+        LazyLock::new(|| (0..LENGTH).map(|at| at.to_string()).collect());
+    let keys: Vec<Key> = NAMES.iter().map(String::as_str).collect();
     let backwards = |at: usize| LENGTH - 1 - at;
     for (opens, closed) in [(true, false), (false, false), (true, true), (false, true)] {
         let next = |at: usize| match at + 1 {

@@ -3,7 +3,7 @@
 use super::{ALL, Tasks, World, ring, ring_of};
 use futures_util::{FutureExt, poll};
 use oneflight::{Group, Scoped, Tokio, Trail};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 /// "b" waits for "a", whose work is this.
@@ -114,7 +114,8 @@ fn a21_polling_again_changes_nothing() {
 
 #[test]
 fn a21_call_made_outside_and_awaited_inside_is_told_that_it_waits_for_itself() {
-    let group: &'static Group<&str, u32, String> = Box::leak(Box::default());
+    static GROUP: LazyLock<Group<&str, u32, String>> = LazyLock::new(Group::new);
+    let group: &'static Group<&str, u32, String> = &GROUP;
     let place = Arc::new(Mutex::new(None));
     let own = place.clone();
     let call = group.run_with_key("a", || async move {
@@ -131,7 +132,8 @@ fn a21_call_made_outside_and_awaited_inside_is_told_that_it_waits_for_itself() {
 #[test]
 fn a21_innocent_waiter_that_an_executor_inside_the_work_polls_stands_for_itself_on_a_trail_of_its_own()
  {
-    let group: &'static Group<&str, u32, String> = Box::leak(Box::default());
+    static GROUP: LazyLock<Group<&str, u32, String>> = LazyLock::new(Group::new);
+    let group: &'static Group<&str, u32, String> = &GROUP;
     let outside = Trail::current();
     let call = group.run_with_key("a", move || async move {
         assert!(

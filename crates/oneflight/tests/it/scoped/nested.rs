@@ -5,6 +5,7 @@ use futures_util::FutureExt;
 use oneflight::{Group, Scoped};
 use std::cell::RefCell;
 use std::future::pending;
+use std::sync::LazyLock;
 use tokio::join;
 use tokio::sync::oneshot::channel;
 
@@ -78,8 +79,9 @@ fn a21_same_key_of_another_group_is_another_key() {
 // What the leader waits for, who polls the leader waits for, too.
 #[test]
 fn a21_ring_by_way_of_a_leader_that_another_task_polls_is_an_error() {
-    let group: &'static Group<&str, u32, String> = Box::leak(Box::default());
-    let scoped: &'static Scoped<&str, u32, String> = Box::leak(Box::default());
+    static GROUP: LazyLock<Group<&str, u32, String>> = LazyLock::new(Group::new);
+    static SCOPED: LazyLock<Scoped<&str, u32, String>> = LazyLock::new(Scoped::new);
+    let (group, scoped) = (&*GROUP, &*SCOPED);
     let ((open_a, gate_a), (open_b, gate_b)) = (channel(), channel());
     let mut a = Box::pin(group.run(&"a", || async move {
         gate_a.await.expect("it opens");
