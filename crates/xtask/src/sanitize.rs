@@ -20,17 +20,17 @@ const FOUND: i32 = 99;
 const CHECKERS: [Checker; 3] = [
     Checker {
         name: "address",
-        tests: 115,
+        tests: 440,
         fault: "freed.rs",
     },
     Checker {
         name: "thread",
-        tests: 115,
+        tests: 440,
         fault: "race.rs",
     },
     Checker {
         name: "valgrind",
-        tests: 100,
+        tests: 420,
         fault: "freed.rs",
     },
 ];
