@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A future that somebody else runs.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -18,6 +18,15 @@ pub trait Clock: Debug + Send + Sync + 'static {
 
     /// A future that is ready once `deadline` has come, and not before; at once, if it has passed. It may outlive the clock.
     fn sleep_until(&self, deadline: Instant) -> Task;
+}
+
+/// A future that is ready once so much time has passed.
+pub(crate) fn sleep(clock: &dyn Clock, limit: Duration) -> Task {
+    match clock.now().checked_add(limit) {
+        Some(deadline) => clock.sleep_until(deadline),
+        // Later than time can tell: no limit.
+        None => Box::pin(std::future::pending()),
+    }
 }
 
 /// Runs tasks.

@@ -7,7 +7,7 @@ use super::drive::{self, Step};
 use super::group::Group;
 use super::node::Shared;
 use super::state::Who;
-use crate::clock::Task;
+use crate::clock::{Task, sleep};
 use crate::error::{Error, Other};
 use crate::hash::RandomState;
 use crate::observe::Since;
@@ -140,11 +140,7 @@ impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
         let Some(clock) = &self.group.options.clock else {
             panic!("a time limit needs a clock: give the group one, `Builder::clock`")
         };
-        let sleep = match clock.now().checked_add(limit) {
-            Some(deadline) => clock.sleep_until(deadline),
-            // Later than time can tell: no limit.
-            None => Box::pin(std::future::pending()),
-        };
+        let sleep = sleep(clock.as_ref(), limit);
         Within {
             join: Some(self),
             sleep,

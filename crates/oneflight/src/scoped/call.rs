@@ -3,7 +3,7 @@
 //! D1. The work is dropped before the seat: before another begins (C3), and before anybody sees the answer.
 
 use super::seat::{Seat, Step};
-use crate::clock::Task;
+use crate::clock::{Task, sleep};
 use crate::error::{Error, Other};
 use crate::flight::Outcome;
 use crate::waiting::nest::{self, Polled};
@@ -112,11 +112,7 @@ impl<'s, K, V, E, W, F> Call<'s, K, V, E, W, F> {
         let Some(clock) = self.seat.clock() else {
             panic!("a time limit needs a clock: `Scoped::with_clock`")
         };
-        let sleep = match clock.now().checked_add(limit) {
-            Some(deadline) => clock.sleep_until(deadline),
-            // Later than time can tell: no limit.
-            None => Box::pin(std::future::pending()),
-        };
+        let sleep = sleep(clock, limit);
         Within {
             call: Some(self),
             sleep,
