@@ -263,11 +263,13 @@ impl<K, V, E, S> Scoped<K, V, E, S> {
         };
         shard.stats.started += 1;
         drop(locked);
-        drop(over);
         if let Some(watch) = &self.table.watch {
             watch.tell(&flight.key, Event::Started);
         }
-        Seat::waiting(&self.table, flight, 0)
+        let seat = Seat::waiting(&self.table, flight, 0);
+        // Not before there is a seat to give up: with the last reference goes a key of the user's, whose drop may panic.
+        drop(over);
+        seat
     }
 }
 
