@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod catalog;
+mod columns;
 pub mod ddl;
 mod dialect;
 pub mod driver;
@@ -14,10 +15,11 @@ mod schema;
 mod store;
 mod value;
 
+pub use columns::{Cells, Columns, Loaded};
 pub use dialect::Dialect;
 pub use error::Error;
 pub use fold::{Fold, ParseFoldError};
-pub use record::{Effect, External, Outcome, Record};
+pub use record::{Applied, Effect, External, Outcome, Record};
 pub use resolve::{Draft, Entity, EntityBuilder, Options, Pending, Resolver, Stats};
 pub use schema::{Attribute, Column, Crosswalk, Policy, Reference, SameSource, Table};
 pub use store::Store;

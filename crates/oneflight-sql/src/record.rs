@@ -43,6 +43,26 @@ impl Outcome {
     }
 }
 
+/// What a record did to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Applied {
+    /// Whether the row was there.
+    pub effect: Effect,
+    /// How many attributes differ from what the row keeps.
+    pub conflicts: u32,
+}
+
+impl Applied {
+    /// This effect, and no conflict.
+    pub(crate) fn plain(effect: Effect) -> Self {
+        Self {
+            effect,
+            conflicts: 0,
+        }
+    }
+}
+
 /// Whether a row was found, made, or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -2,6 +2,7 @@
 
 use super::flow::Flow;
 use super::open;
+use crate::columns::{Columns, Loaded};
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::record::{Outcome, Record};
@@ -84,5 +85,51 @@ impl Store {
     /// [`Error::is_database`] if the database failed.
     pub async fn merge(&self, records: Vec<Record>) -> Vec<Result<Outcome, Error>> {
         self.flow.merge(records).await
+    }
+
+    /// Finds or creates rows whose ids nobody asks for, and applies their attributes: what [`Store::merge`] does, row by row,
+    /// with the same outcomes, for rows that come by the thousands and are mostly all new or all there as they are said.
+    ///
+    /// `load` is right for facts and links: tables that nobody refers to and that have no crosswalk. It inserts all rows at once, or
+    /// asks which of them are not there exactly as said; only those that are left over are read one by one. `merge` is right
+    /// where ids or external ids are needed. A key that comes twice is no mistake, but makes the rows go the long way.
+    ///
+    /// # Cancel safety
+    /// As for [`Store::merge`]: a transaction that has begun is finished, and loading the same rows again completes them.
+    ///
+    /// # Errors
+    /// Each row has its own, in [`Loaded`], as for [`Store::merge`].
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use oneflight_sql::{Cells, Column, Columns, Effect, Kind, Store, Table, ddl, driver};
+    /// use std::sync::Arc;
+    ///
+    /// let key = |name: &str| Column { name: name.into(), kind: Kind::Int, max_chars: None, references: None };
+    /// let seen = Table {
+    ///     name: "seen".into(),
+    ///     id: None,
+    ///     key: vec![key("person"), key("place")],
+    ///     attributes: Vec::new(),
+    ///     newest_by: None,
+    ///     crosswalk: None,
+    /// };
+    /// let db = driver::connect("sqlite::memory:", driver::Options::default()).await?;
+    /// ddl::prepare(&db, std::slice::from_ref(&seen)).await?;
+    /// let store = Store::open(db, seen).await?;
+    ///
+    /// let (mut people, mut places) = (Cells::new(Kind::Int), Cells::new(Kind::Int));
+    /// for row in 0..1_000 {
+    ///     people.push_int(row % 100);
+    ///     places.push_int(row / 100);
+    /// }
+    /// let rows = Arc::new(Columns::new(vec![people, places], Vec::new()));
+    /// assert_eq!(store.load(&rows).await.alike(), Some(Effect::Created));
+    /// assert_eq!(store.load(&rows).await.alike(), Some(Effect::Found));
+    /// # Ok(()) }
+    /// ```
+    pub async fn load(&self, rows: &Arc<Columns>) -> Loaded {
+        self.flow.load(rows).await
     }
 }

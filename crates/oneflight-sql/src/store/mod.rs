@@ -16,6 +16,7 @@ mod flow;
 mod guarded;
 mod handle;
 mod known;
+mod load;
 mod open;
 mod policy;
 mod settle;

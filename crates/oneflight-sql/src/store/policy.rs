@@ -3,17 +3,10 @@
 //! Y1. Applying a record twice is applying it once.
 //! Y2. Null says nothing: it never replaces a value.
 
-use crate::record::Effect;
+use crate::record::{Applied, Effect};
 use crate::schema::{Policy, Table};
 use crate::value::Value;
 use std::cmp::Ordering;
-
-/// What a record did to a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Applied {
-    pub(super) effect: Effect,
-    pub(super) conflicts: u32,
-}
 
 /// Applies what a record says to the values of a row that exists. On `Err` the row is as it was; the attribute is named.
 pub(super) fn apply(

@@ -3,11 +3,11 @@
 //! S1. The records of a row are applied one after the other, its maker first, as if they had come alone.
 
 use super::batch::{Batch, Handle, Need, View};
-use super::policy::{self, Applied};
+use super::policy;
 use crate::dialect::{Layout, encode};
 use crate::driver::Statement;
 use crate::error::Error;
-use crate::record::{Effect, Outcome};
+use crate::record::{Applied, Effect, Outcome};
 use crate::value::Value;
 
 /// What a view comes to.

@@ -3,6 +3,7 @@
 mod contract;
 mod drivers;
 mod gate;
+mod load;
 mod place;
 mod processes;
 mod races;
