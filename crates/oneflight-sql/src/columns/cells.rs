@@ -1,6 +1,7 @@
 //! The cells of one column.
 
 use crate::value::{Kind, Value};
+use std::hash::{Hash, Hasher};
 
 /// The cells of one column, all of one kind or null.
 ///
@@ -25,7 +26,7 @@ pub struct Cells {
 
 /// The values; where a cell is null, whatever stands there says nothing.
 #[derive(Clone, Debug, PartialEq)]
-enum Values {
+pub(crate) enum Values {
     /// Integers, or microseconds.
     Ints(Vec<i64>),
     Days(Vec<i32>),
@@ -224,6 +225,24 @@ impl Cells {
         }
     }
 
+    /// The values as they are kept.
+    pub(crate) fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Adds a cell to a hash.
+    pub(crate) fn hash_cell(&self, row: usize, into: &mut impl Hasher) {
+        match &self.values {
+            Values::Ints(ints) => into.write_i64(ints[row]),
+            Values::Days(days) => into.write_i32(days[row]),
+            Values::Reals(reals) => into.write_u64(reals[row].to_bits()),
+            Values::Bools(bools) => into.write_u8(bools[row].into()),
+            Values::Uuids(uuids) => into.write(&uuids[row]),
+            Values::Texts(text, ends) => text[span(ends, row)].hash(into),
+            Values::Bytes(bytes, ends) => bytes[span(ends, row)].hash(into),
+        }
+    }
+
     /// The cells of these rows, in this order.
     ///
     /// # Panics
@@ -262,7 +281,7 @@ impl Cells {
 }
 
 /// Where the text of a row stands.
-fn span(ends: &[usize], row: usize) -> std::ops::Range<usize> {
+pub(crate) fn span(ends: &[usize], row: usize) -> std::ops::Range<usize> {
     let start = row.checked_sub(1).map_or(0, |before| ends[before]);
     start..ends[row]
 }

@@ -14,5 +14,6 @@ mod loaded;
 mod rows;
 
 pub use cells::Cells;
+pub(crate) use cells::{Values, span};
 pub use loaded::Loaded;
 pub use rows::Columns;

@@ -14,6 +14,8 @@ mod ask;
 mod convert;
 mod layout;
 mod list;
+pub(crate) mod load;
+mod load_sqlite;
 mod names;
 mod postgres;
 mod postgres_write;
@@ -26,6 +28,7 @@ pub(crate) use layout::{Col, Layout, Links};
 pub use names::Dialect;
 pub(crate) use names::split;
 pub(crate) use postgres_write::Lock;
+pub(crate) use text::{date, timestamp, uuid};
 
 /// PostgreSQL's own: insert and link under guards, in one go.
 pub(crate) mod guarded {

@@ -33,15 +33,15 @@ impl Arrays {
     pub(super) fn unnest(&self, first: usize) -> String {
         let mut sql = "unnest(".to_owned();
         for (at, bind) in self.binds.iter().enumerate() {
-            let kind = match bind {
-                Bind::Many(kind, _) | Bind::One(kind, _) => *kind,
+            let (Bind::Many(kind, _) | Bind::One(kind, _)) = bind else {
+                continue;
             };
             let _ = write!(
                 sql,
                 "{}${}::{}[]",
                 if at == 0 { "" } else { ", " },
                 first + at,
-                wire_type(kind)
+                wire_type(*kind)
             );
         }
         let _ = write!(sql, ") WITH ORDINALITY t({}, i)", self.columns.join(", "));

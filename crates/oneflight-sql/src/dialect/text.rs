@@ -22,7 +22,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
 }
 
 /// `2026-11-29`; none outside the years 1 to 9999, which not every database can hold.
-pub(super) fn date(days: i64) -> Option<String> {
+pub(crate) fn date(days: i64) -> Option<String> {
     let (year, month, day) = civil(days);
     (1..=9999)
         .contains(&year)
@@ -30,7 +30,7 @@ pub(super) fn date(days: i64) -> Option<String> {
 }
 
 /// `2026-11-29 17:20:00.000001`.
-pub(super) fn timestamp(micros: i64) -> Option<String> {
+pub(crate) fn timestamp(micros: i64) -> Option<String> {
     let date = date(micros.div_euclid(86_400_000_000))?;
     let of_day = micros.rem_euclid(86_400_000_000);
     let (seconds, micros) = (of_day / 1_000_000, of_day % 1_000_000);
@@ -88,7 +88,7 @@ pub(super) fn decimal(text: &str) -> String {
 }
 
 /// `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
-pub(super) fn uuid(uuid: &[u8; 16]) -> String {
+pub(crate) fn uuid(uuid: &[u8; 16]) -> String {
     let mut text = String::with_capacity(36);
     for (at, byte) in uuid.iter().enumerate() {
         if matches!(at, 4 | 6 | 8 | 10) {

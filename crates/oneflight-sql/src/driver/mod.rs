@@ -30,7 +30,7 @@ pub use contract::Driver;
 pub use error::{DriverError, Fault};
 pub use mysql::SqlxMySql;
 pub(crate) use patience::Patience;
-pub use pipeline::{Bind, Decide, Mode, Pipeline, Rows, Statement, Step};
+pub use pipeline::{Bind, BindRows, Decide, Mode, Pipeline, Rows, Statement, Step};
 pub use postgres::PgDriver;
 pub use sqlite::SqlxSqlite;
 pub use sqlx_postgres::SqlxPostgres;

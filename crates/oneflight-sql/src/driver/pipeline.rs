@@ -4,8 +4,10 @@
 //!     of these, and taken out again, by the dialect, so that every driver is a thin one.
 
 use super::error::DriverError;
+use crate::columns::Columns;
 use crate::value::{Kind, Value};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One statement: its text, what is bound to it, and the kinds of the columns that it returns.
@@ -63,6 +65,16 @@ pub enum Bind {
     One(Kind, Value),
     /// An array, on PostgreSQL only.
     Many(Kind, Vec<Value>),
+    /// Cells of rows that are kept by the column, one parameter a cell, row by row; on SQLite only.
+    Rows(BindRows),
+}
+
+/// Rows that are bound cell by cell: those of `rows`, of each the columns of the key, then the attributes of `said`.
+#[derive(Clone, Debug)]
+pub struct BindRows {
+    pub(crate) columns: Arc<Columns>,
+    pub(crate) said: Arc<[usize]>,
+    pub(crate) rows: Range<usize>,
 }
 
 /// Rows that a statement returned.

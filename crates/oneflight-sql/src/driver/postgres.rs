@@ -277,8 +277,11 @@ async fn command(client: &Client, sql: &str) -> Result<Option<Rows>, DriverError
 }
 
 async fn execute(client: &Client, statement: Statement) -> Result<Option<Rows>, DriverError> {
-    let params: Vec<(Box<dyn ToSql + Sync + Send>, Type)> =
-        statement.binds.into_iter().map(param).collect();
+    let params: Vec<(Box<dyn ToSql + Sync + Send>, Type)> = statement
+        .binds
+        .into_iter()
+        .map(param)
+        .collect::<Result<_, _>>()?;
     let params: Vec<(&(dyn ToSql + Sync), Type)> = params
         .iter()
         .map(|(value, ty)| (&**value as &(dyn ToSql + Sync), ty.clone()))
@@ -317,8 +320,8 @@ fn cell(row: &Row, at: usize, kind: Kind) -> Result<Value, tokio_postgres::Error
     Ok(value.unwrap_or(Value::Null))
 }
 
-fn param(bind: Bind) -> (Box<dyn ToSql + Sync + Send>, Type) {
-    match bind {
+fn param(bind: Bind) -> Result<(Box<dyn ToSql + Sync + Send>, Type), DriverError> {
+    Ok(match bind {
         Bind::One(Kind::Int, value) => (Box::new(int(value)), Type::INT8),
         Bind::One(Kind::Real, value) => (Box::new(real(value)), Type::FLOAT8),
         Bind::One(Kind::Bool, value) => (Box::new(bool(value)), Type::BOOL),
@@ -349,5 +352,9 @@ fn param(bind: Bind) -> (Box<dyn ToSql + Sync + Send>, Type) {
                 ),
             }
         }
-    }
+        Bind::Rows(_) => {
+            let what = "PostgreSQL binds columns, not rows";
+            return Err(DriverError::new(Fault::Other, what));
+        }
+    })
 }

@@ -2,10 +2,11 @@
 
 use super::contract::Driver;
 use super::error::DriverError;
-use super::pipeline::{Bind, Pipeline, Rows, Statement};
+use super::pipeline::{Bind, BindRows, Pipeline, Rows, Statement};
 use super::sqlx_shared::{ByPool, Engine, by_pool};
-use crate::dialect::Dialect;
-use crate::value::Value;
+use crate::columns::{Cells, Values, span};
+use crate::dialect::{self, Dialect};
+use crate::value::{Kind, Value};
 use futures_util::future::BoxFuture;
 use sqlx::sqlite::{
     Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteQueryResult, SqliteRow,
@@ -30,8 +31,13 @@ impl Engine for Sqlite {
         let mut arguments = SqliteArguments::default();
         arguments.reserve(binds.len(), 0);
         for bind in binds {
-            let Bind::One(_, value) = bind else {
-                return Err("SQLite binds no arrays".into());
+            let value = match bind {
+                Bind::One(_, value) => value,
+                Bind::Rows(rows) => {
+                    add_rows(&mut arguments, &rows)?;
+                    continue;
+                }
+                Bind::Many(..) => return Err("SQLite binds no arrays".into()),
             };
             match value {
                 Value::Text(text) | Value::Decimal(text) => arguments.add(text.into_string())?,
@@ -91,5 +97,45 @@ impl Engine for Sqlite {
 
     fn roll_back(_: Option<&str>) -> String {
         "ROLLBACK".to_owned()
+    }
+}
+
+/// Binds rows that are kept by the column, cell by cell.
+fn add_rows(
+    arguments: &mut SqliteArguments,
+    bind: &BindRows,
+) -> Result<(), sqlx::error::BoxDynError> {
+    let (key, attributes) = (bind.columns.key(), bind.columns.attributes());
+    let said = bind.said.iter().filter_map(|&at| attributes[at].as_ref());
+    let columns: Vec<&Cells> = key.iter().chain(said).collect();
+    arguments.reserve(columns.len() * bind.rows.len(), 0);
+    for row in bind.rows.clone() {
+        for cells in &columns {
+            add_cell(arguments, cells, row)?;
+        }
+    }
+    Ok(())
+}
+
+fn add_cell(
+    arguments: &mut SqliteArguments,
+    cells: &Cells,
+    row: usize,
+) -> Result<(), sqlx::error::BoxDynError> {
+    if cells.is_null(row) {
+        return arguments.add(None::<i64>);
+    }
+    let text = |text: Option<String>| text.ok_or("the year is not between 1 and 9999");
+    match cells.values() {
+        Values::Ints(ints) if cells.kind() == Kind::Timestamp => {
+            arguments.add(text(dialect::timestamp(ints[row]))?)
+        }
+        Values::Ints(ints) => arguments.add(ints[row]),
+        Values::Days(days) => arguments.add(text(dialect::date(days[row].into()))?),
+        Values::Reals(reals) => arguments.add(reals[row]),
+        Values::Bools(bools) => arguments.add(i64::from(bools[row])),
+        Values::Uuids(uuids) => arguments.add(dialect::uuid(&uuids[row])),
+        Values::Texts(text, ends) => arguments.add(Arc::<str>::from(&text[span(ends, row)])),
+        Values::Bytes(bytes, ends) => arguments.add(&bytes[span(ends, row)]),
     }
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Records of one transaction, at most.
-const CHUNK: usize = 8_192;
+pub(super) const CHUNK: usize = 8_192;
 /// A set this small is written at once where that costs no more round trips than reading.
 const SMALL: usize = 64;
 /// How many rounds may bring nothing.
@@ -35,6 +35,8 @@ pub(super) struct Flow {
     pub(super) layout: Arc<Layout>,
     /// True if the batch before had to create: then this one is written without reading first.
     pub(super) expects_misses: Arc<AtomicBool>,
+    /// True if all rows of the last load were new: then the next ones are inserted without asking first.
+    pub(super) loads_new: Arc<AtomicBool>,
 }
 
 pub(super) type Shared = Arc<Mutex<Batch>>;

@@ -38,6 +38,7 @@ impl Store {
                 driver,
                 layout,
                 expects_misses,
+                loads_new: Arc::default(),
             },
         })
     }
@@ -46,6 +47,7 @@ impl Store {
     /// nothing of what another asks for.
     pub(crate) fn apart(mut self) -> Self {
         self.flow.expects_misses = Arc::new(AtomicBool::new(self.flow.driver.is_pipelined()));
+        self.flow.loads_new = Arc::default();
         self
     }
 

@@ -1,0 +1,121 @@
+//! Loading rows by the column: which of them can go the cheap way, and the two statements of that way, in each dialect's words.
+//!
+//! ```text
+//!            insert                                     differing
+//!   sqlite   INSERT VALUES, all or none                 VALUES joined to the table
+//!   others   the general way, row by row
+//! ```
+//!
+//! I1. `insert` makes rows or changes nothing: it updates no row. Its statements return the numbers of rows that it has not made;
+//!     a pipeline that cannot name them makes all or fails, best with [`Fault::Unique`](crate::driver::Fault::Unique).
+//! I2. `insert` takes no value of a sequence for a row that is there.
+//! I3. `differing` returns a pair for each row that is not there exactly as it is said: its number, and whether its key is there. It
+//!     may return too many, never too few: those who are not returned need nothing and meet no conflict.
+//! I4. Both take rows that fit (see [`misfits`]), whose keys are distinct.
+//!
+//! A dialect that says `None` has its rows loaded the general way.
+
+use super::{Dialect, Layout, load_sqlite};
+use crate::columns::{Cells, Columns, Values, span};
+use crate::driver::{Pipeline, Rows};
+use crate::value::{Kind, Value};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Inserts the rows that are missing (I1, I2). [`missed`] reads what comes back.
+pub(crate) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Option<Pipeline> {
+    match layout.dialect {
+        Dialect::Sqlite => Some(load_sqlite::insert(layout, rows)),
+        Dialect::Postgres | Dialect::MySql => None,
+    }
+}
+
+/// Asks which rows are not there exactly as said (I3). [`differ`] reads what comes back.
+pub(crate) fn differing(layout: &Layout, rows: &Arc<Columns>) -> Option<Pipeline> {
+    match layout.dialect {
+        Dialect::Sqlite => Some(load_sqlite::differing(layout, rows)),
+        Dialect::Postgres | Dialect::MySql => None,
+    }
+}
+
+/// The rows that [`insert`] has not made.
+pub(crate) fn missed(came: &[Rows]) -> Vec<usize> {
+    let numbers = came
+        .iter()
+        .flat_map(Rows::iter)
+        .filter_map(|row| row.first());
+    numbers
+        .filter_map(|number| usize::try_from(number.as_i64()?).ok())
+        .collect()
+}
+
+/// The rows that [`differing`] has found: number, and whether the key is there.
+pub(crate) fn differ(came: &[Rows]) -> Vec<(usize, bool)> {
+    let pair = |row: &[Value]| match row {
+        [Value::Int(number), Value::Int(is_there), ..] => {
+            Some((usize::try_from(*number).ok()?, *is_there != 0))
+        }
+        _ => None,
+    };
+    came.iter().flat_map(Rows::iter).filter_map(pair).collect()
+}
+
+/// Whether the columns are the table's; if not, no row fits.
+pub(crate) fn fits(layout: &Layout, rows: &Columns) -> bool {
+    let (key, attributes) = (rows.key(), rows.attributes());
+    let said = layout.attributes.iter().zip(attributes);
+    let said = said.filter_map(|(col, cells)| cells.as_ref().map(|cells| (col, cells)));
+    !key.is_empty()
+        && key.len() == layout.key.len()
+        && attributes.len() == layout.attributes.len()
+        && (layout.key.iter().zip(key).chain(said)).all(|(col, cells)| col.kind == cells.kind())
+}
+
+/// The rows of fitting columns that hold a null in their key, or a value that cannot travel or be told from another.
+pub(crate) fn misfits(layout: &Layout, rows: &Columns) -> BTreeSet<usize> {
+    let mut misfits = BTreeSet::new();
+    for (col, cells) in layout.key.iter().zip(rows.key()) {
+        if cells.has_nulls() {
+            misfits.extend((0..cells.len()).filter(|&row| cells.is_null(row)));
+        }
+        if col.kind == Kind::Text && col.pads() {
+            let ends_in_space =
+                |row: &usize| cells.text(*row).is_some_and(|text| text.ends_with(' '));
+            misfits.extend((0..cells.len()).filter(ends_in_space));
+        }
+    }
+    let all = rows.key().iter().chain(rows.attributes().iter().flatten());
+    all.for_each(|cells| untold(layout.dialect, cells, &mut misfits));
+    misfits
+}
+
+/// The cells that cannot travel.
+fn untold(dialect: Dialect, cells: &Cells, misfits: &mut BTreeSet<usize>) {
+    const DAYS: std::ops::RangeInclusive<i64> = -719_162..=2_932_896;
+    const MICROS_A_DAY: i64 = 86_400_000_000;
+    let mut add = |row: usize, fits: bool| {
+        if !fits && !cells.is_null(row) {
+            misfits.insert(row);
+        }
+    };
+    match cells.values() {
+        Values::Texts(text, ends) if dialect != Dialect::MySql && text.contains('\0') => {
+            (0..ends.len()).for_each(|row| add(row, !text[span(ends, row)].contains('\0')));
+        }
+        Values::Reals(reals) => {
+            let fit = reals.iter().map(|real| real.is_finite());
+            fit.enumerate().for_each(|(row, fits)| add(row, fits));
+        }
+        Values::Days(days) => {
+            let fit = days.iter().map(|days| DAYS.contains(&(*days).into()));
+            fit.enumerate().for_each(|(row, fits)| add(row, fits));
+        }
+        Values::Ints(ints) if cells.kind() == Kind::Timestamp => {
+            let fit = ints
+                .iter()
+                .map(|micros| DAYS.contains(&micros.div_euclid(MICROS_A_DAY)));
+            fit.enumerate().for_each(|(row, fits)| add(row, fits));
+        }
+        _ => {}
+    }
+}
