@@ -106,13 +106,3 @@ fn check(what: &str, is: u64, must: u64) -> Result<(), String> {
     }
     Err(format!("{what}: {is}, and not {must}"))
 }
-
-/// The middle of some figures; of two, the lower one.
-pub(crate) fn median(figures: &[f64]) -> f64 {
-    let mut sorted = figures.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted
-        .get(sorted.len().saturating_sub(1) / 2)
-        .copied()
-        .unwrap_or(f64::NAN)
-}

@@ -10,7 +10,6 @@
 
 mod child;
 mod floor;
-mod machine;
 mod report;
 mod run;
 mod slots;

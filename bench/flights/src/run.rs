@@ -2,13 +2,37 @@
 //!
 //! R1. A pass runs every test of every subject once; what is exact, counts of bytes and of wakes, is run in the first pass only.
 
-use crate::child::{Figures, Size, median};
+use crate::child::{Figures, Size};
 use crate::floor;
-use crate::machine::Machine;
 use crate::subject::{self, Kind, NAMES};
 use crate::tool;
+use reporting::{Machine, median};
 use std::collections::BTreeMap;
 use std::process::Command;
+
+/// The programs whose versions are told.
+const TOOLS: [(&str, &str); 4] = [
+    ("rustc", "--version"),
+    ("go", "version"),
+    ("node", "--version"),
+    ("valgrind", "--version"),
+];
+
+/// The packages whose versions are told.
+const PACKAGES: [&str; 12] = [
+    "oneflight",
+    "uniflight",
+    "asyncband",
+    "async_singleflight",
+    "singleflight-async",
+    "futures-util",
+    "tokio",
+    "moka",
+    "quick_cache",
+    "foyer-memory",
+    "cachet",
+    "foldhash",
+];
 
 /// A test, and how often it is run.
 struct Test {
@@ -112,7 +136,7 @@ impl Results {
 /// The first test that fails; a tool that is missing is no failure.
 pub(crate) fn measure(passes: usize) -> Result<Results, String> {
     let mut results = Results {
-        machine: Machine::this(),
+        machine: Machine::this(&TOOLS, &PACKAGES),
         passes,
         missing: Vec::new(),
         samples: BTreeMap::new(),

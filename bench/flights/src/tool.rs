@@ -1,6 +1,7 @@
 //! Programs that are run beside our own: Go, Node and valgrind, where they are installed.
 
 use crate::child::Figures;
+use reporting::version;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -90,14 +91,6 @@ fn go() -> Result<PathBuf, String> {
         "it cannot be built (Debian: golang-golang-x-sync-dev): {}",
         first.unwrap_or("no reason given")
     ))
-}
-
-/// What a program says when it is asked for its version; `None` if it is not installed.
-pub(crate) fn version(program: &str, ask: &str) -> Option<String> {
-    let said = Command::new(program).arg(ask).output().ok()?;
-    let text = String::from_utf8_lossy(&said.stdout);
-    let line = text.lines().next()?.trim().to_owned();
-    said.status.success().then_some(line)
 }
 
 /// Runs a program that prints figures as JSON.

@@ -5,10 +5,11 @@
 //!
 //! The wakers are empty: what a wake of a caller costs is the runtime's affair, and the same for all.
 
-use super::{Figures, Size, alone, check, keys, let_tasks_run, median, ns};
+use super::{Figures, Size, alone, check, keys, let_tasks_run, ns};
 use crate::slots::Slots;
 use crate::subject::Subject;
 use crate::work::{GATE, Until, Work};
+use reporting::median;
 use counting::Counts;
 use std::future::Future;
 use std::task::{Context, Waker};

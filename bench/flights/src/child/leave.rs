@@ -1,9 +1,10 @@
 //! Callers that leave: many wait for one flight, and all but the leader are dropped, one by one.
 
-use super::{Figures, Size, alone, keys, let_tasks_run, median, ns};
+use super::{Figures, Size, alone, keys, let_tasks_run, ns};
 use crate::slots::Slots;
 use crate::subject::Subject;
 use crate::work::{Until, Work};
+use reporting::median;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;

@@ -1,8 +1,9 @@
 //! A call that nobody joins: what a flight costs when it was not needed.
 
-use super::{Figures, Size, alone, check, keys, median, ns};
+use super::{Figures, Size, alone, check, keys, ns};
 use crate::subject::Subject;
 use crate::work::{self, Until};
+use reporting::median;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;

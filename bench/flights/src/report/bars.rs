@@ -1,86 +1,34 @@
 //! The bars that were set before anything was built, and whether they are met.
 
-use super::table::{Table, number};
+use super::best;
 use super::tables::PEERS;
-use super::{Better, best};
 use crate::floor;
 use crate::run::Results;
 use crate::subject::{Autopilot, Kind, Plain, Subject};
-
-/// A figure, and what it may be.
-struct Bar {
-    what: &'static str,
-    /// What the figure is compared with, if with a peer.
-    beside: Option<&'static str>,
-    is: Option<f64>,
-    limit: f64,
-    better: Better,
-    /// Why, if it is missed.
-    why: String,
-}
-
-impl Bar {
-    fn is_met(&self) -> Option<bool> {
-        Some(match self.better {
-            Better::Less => self.is? <= self.limit,
-            Better::More => self.is? >= self.limit,
-        })
-    }
-}
+use reporting::{Bar, Better, bars, number};
 
 /// All bars, as a table, and a line for each that is missed.
 pub(super) fn text(results: &Results) -> String {
-    let mut table = Table::new(
+    bars::text(
         "The bars",
         "Set before the measuring. A ratio to a peer is one to the best of its sort in this run.",
-        &["", "beside", "is", "bar", "met"],
-    );
-    let bars = bars(results);
-    for bar in &bars {
-        let sign = if bar.better == Better::Less {
-            "≤"
-        } else {
-            "≥"
-        };
-        let met = match bar.is_met() {
-            Some(true) => "yes",
-            Some(false) => "**no**",
-            None => "not run",
-        };
-        table.rows.push(vec![
-            bar.what.to_owned(),
-            bar.beside.unwrap_or("").to_owned(),
-            number(bar.is),
-            format!("{sign} {}", number(Some(bar.limit))),
-            met.to_owned(),
-        ]);
-    }
-    let missed = bars.iter().filter(|bar| bar.is_met() == Some(false));
-    let missed: Vec<String> = missed
-        .map(|bar| {
-            let [is, limit] = [bar.is, Some(bar.limit)].map(number);
-            format!(
-                "* Missed: {} is {is}, the bar is {limit}. {}\n",
-                bar.what, bar.why
-            )
-        })
-        .collect();
-    format!("{table}\n{}", missed.concat())
+        &bars(results),
+    )
 }
 
 fn bars(results: &Results) -> Vec<Bar> {
     let own = |test: &str, figure: &str| results.get(test, Plain::NAME, figure);
-    let less = |what, is, limit, why: &str| Bar {
-        what,
+    let less = |what: &str, is, limit, why: &str| Bar {
+        what: what.to_owned(),
         beside: None,
         is,
         limit,
         better: Better::Less,
         why: why.to_owned(),
     };
-    let mut bars = Vec::from(lone(results));
-    bars.push(join(results));
-    bars.extend([
+    let mut all = Vec::from(lone(results));
+    all.push(join(results));
+    all.extend([
         less(
             "allocations of a caller that joins",
             own("join", "allocations"),
@@ -106,23 +54,23 @@ fn bars(results: &Results) -> Vec<Bar> {
             "More than a driver and a backup wake.",
         ),
     ]);
-    bars.extend(served(results));
+    all.extend(served(results));
     let [few, many] = ["random 1000 ns", "random 10000 ns"].map(|figure| own("leave", figure));
-    bars.push(less(
+    all.push(less(
         "leaving, 10,000 waiters by 1,000",
         few.zip(many).map(|(few, many)| many / few),
         2.0,
         "Leaving depends on the number of those who wait.",
     ));
     let [heap, inside] = ["heap bytes", "work and key bytes"].map(|figure| own("keep", figure));
-    bars.push(less(
+    all.push(less(
         "heap of a key in flight but work and key, bytes, 1,000,000 keys",
         heap.zip(inside).map(|(heap, inside)| heap - inside),
         180.0,
         "The allocation of a flight and the table's share of it are bigger than they should be.",
     ));
-    bars.push(contend(results));
-    bars
+    all.push(contend(results));
+    all
 }
 
 /// A call that nobody joins.
@@ -130,9 +78,9 @@ fn lone(results: &Results) -> [Bar; 3] {
     let ns = |results: &Results, name: &str| results.get("lone", name, "ns");
     let own = ns(results, Plain::NAME);
     let peer = best(results, &[Kind::Crate], Better::Less, ns);
-    let bar = |what, beside, to: Option<f64>, limit, why: String| Bar {
-        what,
-        beside,
+    let bar = |what: &str, beside: Option<&str>, to: Option<f64>, limit, why: String| Bar {
+        what: what.to_owned(),
+        beside: beside.map(str::to_owned),
         is: own.zip(to).map(|(own, to)| own / to),
         limit,
         better: Better::Less,
@@ -166,7 +114,7 @@ fn lone(results: &Results) -> [Bar; 3] {
             lent,
         ),
         Bar {
-            what: "a lone call, allocations",
+            what: "a lone call, allocations".to_owned(),
             beside: None,
             is: results.get("lone", Plain::NAME, "allocations"),
             limit: 1.0,
@@ -180,8 +128,8 @@ fn join(results: &Results) -> Bar {
     let ns = |results: &Results, name: &str| results.get("join", name, "ns");
     let peer = best(results, &PEERS, Better::Less, ns);
     Bar {
-        what: "joining and the answer, ratio of ns",
-        beside: peer.map(|(name, _)| name),
+        what: "joining and the answer, ratio of ns".to_owned(),
+        beside: peer.map(|(name, _)| name.to_owned()),
         is: ns(results, Plain::NAME)
             .zip(peer)
             .map(|(own, (_, peer))| own / peer),
@@ -197,8 +145,8 @@ fn join(results: &Results) -> Bar {
 
 /// Who is served when driver and backup are never polled again.
 fn served(results: &Results) -> [Bar; 2] {
-    let bar = |what, subject, why: &str| Bar {
-        what,
+    let bar = |what: &str, subject, why: &str| Bar {
+        what: what.to_owned(),
         beside: None,
         is: results.get("wake", subject, "served of 998"),
         limit: 998.0,
@@ -227,8 +175,8 @@ fn contend(results: &Results) -> Bar {
     let middle = median(Plain::NAME).zip(peer.and_then(|(name, _)| median(name)));
     let middle = middle.map(|(own, peer)| own / peer);
     Bar {
-        what: "contention, ratio of calls a second",
-        beside: peer.map(|(name, _)| name),
+        what: "contention, ratio of calls a second".to_owned(),
+        beside: peer.map(|(name, _)| name.to_owned()),
         is: top(results, Plain::NAME)
             .zip(peer)
             .map(|(own, (_, peer))| own / peer),

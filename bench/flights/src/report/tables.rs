@@ -1,10 +1,10 @@
 //! The tables, one for each thing that is measured.
 
-use super::table::{Table, number, times};
-use super::{Better, best, rows};
+use super::{best, rows};
 use crate::floor;
 use crate::run::Results;
 use crate::subject::Kind;
+use reporting::{Better, Table, number, times};
 
 /// The peers in Rust.
 pub(super) const PEERS: [Kind; 3] = [Kind::Crate, Kind::Idiom, Kind::Cache];

@@ -4,16 +4,21 @@ use std::fmt;
 
 /// Rows of cells under a heading.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) title: String,
+pub struct Table {
+    /// The heading.
+    pub title: String,
     /// What is measured, and how.
-    pub(super) note: String,
-    pub(super) head: Vec<String>,
-    pub(super) rows: Vec<Vec<String>>,
+    pub note: String,
+    /// What stands above the columns.
+    pub head: Vec<String>,
+    /// A name, then figures.
+    pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(super) fn new(title: &str, note: &str, head: &[&str]) -> Self {
+    /// One without rows.
+    #[must_use]
+    pub fn new(title: &str, note: &str, head: &[&str]) -> Self {
         Self {
             title: title.to_owned(),
             note: note.to_owned(),
@@ -58,7 +63,8 @@ fn line(f: &mut fmt::Formatter<'_>, cells: &[String], widths: &[usize]) -> fmt::
 }
 
 /// A figure with as many digits as mean something; a dash for none.
-pub(super) fn number(figure: Option<f64>) -> String {
+#[must_use]
+pub fn number(figure: Option<f64>) -> String {
     match figure {
         None => "–".to_owned(),
         Some(value) if value.fract().abs() < 0.000_5 => grouped(value),
@@ -70,7 +76,8 @@ pub(super) fn number(figure: Option<f64>) -> String {
 }
 
 /// A ratio.
-pub(super) fn times(ratio: Option<f64>) -> String {
+#[must_use]
+pub fn times(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}×"))
 }
 

@@ -1,0 +1,89 @@
+//! The page that all benches write to, each between two marks of its own; the rest is written by hand.
+//!
+//!   BENCHMARKS.md    between `<!-- NAME: begin -->` and `<!-- NAME: end -->`
+//!   docs/NAME.svg, docs/NAME.json
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const PAGE: &str = "BENCHMARKS.md";
+
+/// The folder of the repository.
+#[must_use]
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What a bench has to say.
+#[derive(Debug)]
+pub struct Section<'a> {
+    /// The name in the marks, and of the files.
+    pub name: &'static str,
+    /// Markdown.
+    pub text: &'a str,
+    /// SVG.
+    pub chart: &'a str,
+    /// JSON.
+    pub figures: &'a str,
+}
+
+impl Section<'_> {
+    /// Writes the page, the chart and the figures; their paths.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or the page has lost its marks.
+    pub fn write(&self) -> Result<Vec<String>, String> {
+        let page = fs::read_to_string(root().join(PAGE)).map_err(|why| format!("{PAGE}: {why}"))?;
+        let page = replaced(&page, self.name, self.text).ok_or_else(|| {
+            let (begin, end) = marks(self.name);
+            format!("{PAGE} has no marks {} and {}", begin.trim(), end.trim())
+        })?;
+        let files = [
+            (PAGE.to_owned(), page),
+            (format!("docs/{}.svg", self.name), self.chart.to_owned()),
+            (format!("docs/{}.json", self.name), format!("{}\n", self.figures)),
+        ];
+        for (path, text) in &files {
+            fs::write(root().join(path), text).map_err(|why| format!("{path}: {why}"))?;
+        }
+        Ok(files.map(|(path, _)| path).to_vec())
+    }
+}
+
+fn marks(name: &str) -> (String, String) {
+    (
+        format!("<!-- {name}: begin -->\n"),
+        format!("<!-- {name}: end -->\n"),
+    )
+}
+
+/// The page with `text` between the marks.
+fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
+    let (begin, end) = marks(name);
+    let (before, rest) = page.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}\n{text}\n{end}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_between_the_marks_is_replaced() {
+        let (begin, end) = marks("a");
+        let page = format!("x\n{begin}old\n{end}y\n");
+        let new = replaced(&page, "a", "new");
+        assert_eq!(new, Some(format!("x\n{begin}\nnew\n{end}y\n")));
+        assert_eq!(replaced("x\n", "a", "new"), None);
+        assert_eq!(replaced(&page, "b", "new"), None);
+    }
+
+    #[test]
+    fn the_page_has_the_marks_of_every_bench() {
+        let page = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
+        for name in ["flights", "merge"] {
+            assert!(replaced(&page, name, "").is_some(), "{name}");
+        }
+    }
+}
