@@ -84,9 +84,7 @@ fn style(legend: &[Sort]) -> String {
         fills.collect::<Vec<_>>().join(" ")
     };
     let [light, dark] = [fills(|sort| sort.light), fills(|sort| sort.dark)];
-    format!(
-        "{STYLE}  {light}\n  @media (prefers-color-scheme: dark) {{{DARK}    {dark}\n  }}\n"
-    )
+    format!("{STYLE}  {light}\n  @media (prefers-color-scheme: dark) {{{DARK}    {dark}\n  }}\n")
 }
 
 fn draw(panel: &Panel, top: f64, body: &mut String) {
@@ -179,7 +177,10 @@ mod tests {
         };
         let text = svg("l", &[panel], &[sort]);
         for width in ["225.0", "450.0"] {
-            assert!(text.contains(&format!("width=\"{width}\"")), "{width}: {text}");
+            assert!(
+                text.contains(&format!("width=\"{width}\"")),
+                "{width}: {text}"
+            );
         }
     }
 }

@@ -41,7 +41,10 @@ impl Section<'_> {
         let files = [
             (PAGE.to_owned(), page),
             (format!("docs/{}.svg", self.name), self.chart.to_owned()),
-            (format!("docs/{}.json", self.name), format!("{}\n", self.figures)),
+            (
+                format!("docs/{}.json", self.name),
+                format!("{}\n", self.figures),
+            ),
         ];
         for (path, text) in &files {
             fs::write(root().join(path), text).map_err(|why| format!("{path}: {why}"))?;

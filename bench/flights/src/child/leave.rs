@@ -4,10 +4,10 @@ use super::{Figures, Size, alone, keys, let_tasks_run, ns};
 use crate::slots::Slots;
 use crate::subject::Subject;
 use crate::work::{Until, Work};
-use reporting::median;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
+use reporting::median;
 use std::task::{Context, Waker};
 use std::time::Instant;
 

@@ -1,0 +1,65 @@
+//! What was found: bars, tables, and a chart; as text, and as files.
+
+mod bars;
+mod chart;
+mod tables;
+
+use crate::run::Results;
+use reporting::page::Section;
+use std::fmt::Write as _;
+
+/// The report of a run.
+#[derive(Debug)]
+pub(crate) struct Report<'r> {
+    results: &'r Results,
+}
+
+impl<'r> Report<'r> {
+    pub(crate) fn new(results: &'r Results) -> Self {
+        Self { results }
+    }
+
+    /// The report as Markdown.
+    pub(crate) fn text(&self) -> String {
+        let machine = &self.results.machine;
+        let mut text = format!(
+            "Measured on {}: {}, {} cores, {}; load average at the start {}; best of {} passes.\n\n{}.\n\n{}.\n",
+            machine.date,
+            machine.processor,
+            machine.cores,
+            machine.system,
+            machine.load,
+            self.results.sizes.passes,
+            machine.packages.join(", "),
+            machine.tools.join(", "),
+        );
+        for missing in &self.results.missing {
+            let _ = write!(text, "\n{missing}.\n");
+        }
+        let _ = write!(text, "\n{}", bars::text(self.results));
+        for table in tables::all(self.results) {
+            let _ = write!(text, "\n{table}");
+        }
+        text
+    }
+
+    /// Writes the page, the chart and the figures; their paths.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or the page has lost its marks.
+    pub(crate) fn write(&self) -> Result<Vec<String>, String> {
+        let figures = serde_json::to_string_pretty(self.results).map_err(|why| why.to_string())?;
+        Section {
+            name: "merge",
+            text: &self.text(),
+            chart: &chart::svg(self.results),
+            figures: &figures,
+        }
+        .write()
+    }
+}
+
+/// Bytes, in MiB.
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}

@@ -1,0 +1,83 @@
+//! The chart: how many rows a second, beside the ways by hand and the tools.
+
+use crate::load::Load;
+use crate::run::Results;
+use reporting::chart::{self, Bar, Panel, Sort};
+use reporting::{Better, number};
+
+const OURS: Sort = Sort {
+    name: "oneflight",
+    class: "ours",
+    light: "#0969da",
+    dark: "#4493f8",
+};
+const HAND: Sort = Sort {
+    name: "by hand",
+    class: "hand",
+    light: "#bc4c00",
+    dark: "#f0883e",
+};
+const OTHER: Sort = Sort {
+    name: "others",
+    class: "other",
+    light: "#8250df",
+    dark: "#ab7df8",
+};
+
+/// The chart of a run.
+pub(super) fn svg(results: &Results) -> String {
+    chart::svg(
+        "A merge beside other ways of doing it",
+        &[loads(results), tools(results)],
+        &[OURS, HAND, OTHER],
+    )
+}
+
+fn loads(results: &Results) -> Panel {
+    let rows = results.sizes.rows as f64;
+    let mut bars = Vec::new();
+    for load in &results.loads {
+        let ways = [
+            ("", OURS, &load.first),
+            (", again", OURS, &load.again),
+            (", by hand", HAND, &load.hand),
+        ];
+        for (way, sort, runs) in ways {
+            bars.extend(Load::seconds(runs).map(|seconds| Bar {
+                name: format!("{}{way}", load.engine.name()),
+                sort,
+                value: (rows / seconds).round(),
+            }));
+        }
+    }
+    Panel {
+        title: format!("{} rows, no latency: rows a second", number(Some(rows))),
+        better: Better::More,
+        bars,
+    }
+}
+
+fn tools(results: &Results) -> Panel {
+    let bars = results.tools.iter().flat_map(|tool| {
+        let engine = tool.engine.name();
+        let bar = |name, sort, seconds: f64| Bar {
+            name,
+            sort,
+            value: (tool.rows as f64 / seconds).round(),
+        };
+        [
+            bar(format!("oneflight, {engine}"), OURS, tool.ours),
+            bar(tool.name.to_owned(), OTHER, tool.seconds),
+        ]
+    });
+    let mut bars: Vec<Bar> = bars.collect();
+    // Two of the tools stand beside the same run.
+    bars.sort_by(|a, b| b.value.total_cmp(&a.value));
+    bars.dedup_by(|a, b| a.name == b.name);
+    let rows = number(Some(results.sizes.tool_rows as f64));
+    Panel {
+        title: format!("{rows} rows, beside tools: rows a second"),
+        better: Better::More,
+        bars,
+    }
+}
