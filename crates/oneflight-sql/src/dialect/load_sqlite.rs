@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The most rows of one statement (K1), and the most parameters.
-const ROWS: usize = 128;
+const ROWS: usize = 256;
 const BINDS: usize = 16_000;
 
 /// Inserts all rows, or none (K2).

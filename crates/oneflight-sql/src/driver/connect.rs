@@ -12,6 +12,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Kibibytes that a SQLite connection keeps of its database, negative as the pragma wants it. With its default, 2 MB, looking
+/// up the parents of facts (their foreign keys) read pages again and again: half of the CPU time of a load of 2 million rows.
+/// Above 16 MB no gain was measured at 200,000 parents.
+const SQLITE_CACHE: &str = "-16000";
+
 /// How to connect.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -47,7 +52,7 @@ impl Options {
 
 /// Connects to `sqlite:PATH`, `sqlite::memory:`, `postgres://…` or `mysql://…` (`mariadb://…`).
 ///
-/// A SQLite file is opened in WAL mode. A password that the URL lacks is taken from `PGPASSWORD` or `MYSQL_PWD`.
+/// A SQLite file is opened in WAL mode, `synchronous = NORMAL`, with 16 MB of cache a connection. A password that the URL lacks is taken from `PGPASSWORD` or `MYSQL_PWD`.
 ///
 /// # Cancel safety
 /// Dropping the future leaves nothing behind.
@@ -86,7 +91,8 @@ async fn sqlite(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverEr
         .create_if_missing(options.create && !url.contains("mode="))
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(30))
-        .synchronous(SqliteSynchronous::Normal);
+        .synchronous(SqliteSynchronous::Normal)
+        .pragma("cache_size", SQLITE_CACHE);
     let connect = if is_memory {
         connect
     } else {
