@@ -41,16 +41,16 @@ pub(super) struct List {
     pub(super) with: String,
     /// What stands in its FROM, under the alias `t`.
     pub(super) from: String,
-    /// The number of a row, counted from 0.
+    /// The number of a row, counted from the first of the list. On SQLite the list's own first number is to be bound for it,
+    /// after all lists: were it part of the text, each list of a batch would be prepared on its own.
     pub(super) number: &'static str,
     pub(super) binds: Vec<Bind>,
 }
 
-/// Makes a list. The number of its first row is `first`; its name is `name`.
+/// Makes a list. Its name is `name`.
 pub(super) fn list<'v>(
     layout: &Layout,
     name: &str,
-    first: usize,
     cols: &[Listed<'_>],
     rows: impl ExactSizeIterator<Item = Vec<&'v Value>>,
 ) -> List {
@@ -63,12 +63,7 @@ pub(super) fn list<'v>(
             let marks = ", ?".repeat(cols.len());
             let mut binds = Vec::with_capacity(cols.len() * rows.len());
             for (at, row) in rows.enumerate() {
-                let _ = write!(
-                    with,
-                    "{}({}{marks})",
-                    if at == 0 { "" } else { ", " },
-                    first + at
-                );
+                let _ = write!(with, "{}({at}{marks})", if at == 0 { "" } else { ", " });
                 binds.extend(
                     cols.iter()
                         .zip(row)
@@ -79,7 +74,7 @@ pub(super) fn list<'v>(
             List {
                 with,
                 from: format!("{name} t"),
-                number: "t.i",
+                number: "t.i + ?",
                 binds,
             }
         }

@@ -148,13 +148,13 @@ fn find_list(
         .collect();
     let (mut lists, mut parts) = (Vec::new(), Vec::new());
     if let (Some(links), true) = (&layout.links, by_external) {
-        let (list, part) = find_by_external(layout, links, &rows, first);
+        let (list, part) = find_by_external(layout, links, &rows);
         lists.push(list);
         parts.push(part);
     }
     if by_key {
         let of_source = layout.links.as_ref().filter(|_| by_external);
-        let (list, part) = find_by_key(layout, of_source, &rows, first);
+        let (list, part) = find_by_key(layout, of_source, &rows);
         lists.push(list);
         parts.push(part);
     }
@@ -171,7 +171,12 @@ fn find_list(
         with(&lists.iter().collect::<Vec<_>>()),
         parts.join(" UNION ALL ")
     );
-    let binds = lists.into_iter().flat_map(|list| list.binds).collect();
+    let firsts = match layout.dialect {
+        Dialect::Sqlite => vec![Bind::One(Kind::Int, Value::Int(first as i64)); lists.len()],
+        _ => Vec::new(),
+    };
+    let binds = lists.into_iter().flat_map(|list| list.binds);
+    let binds = binds.chain(firsts).collect();
     Statement {
         sql: sql.into(),
         binds,
@@ -179,9 +184,9 @@ fn find_list(
     }
 }
 
-fn find_by_external(layout: &Layout, links: &Links, rows: &[&Ask], first: usize) -> (List, String) {
+fn find_by_external(layout: &Layout, links: &Links, rows: &[&Ask]) -> (List, String) {
     let values = rows.iter().map(|ask| external(ask).into());
-    let list = list(layout, "tx", first, &listed_external(links), values);
+    let list = list(layout, "tx", &listed_external(links), values);
     let part = format!(
         "SELECT {}, 1, 0{selected} FROM {} {join} {} x ON {} {join} {} e ON {}",
         list.number,
@@ -197,12 +202,7 @@ fn find_by_external(layout: &Layout, links: &Links, rows: &[&Ask], first: usize)
 }
 
 /// With `of_source`, also tells whether the row has an id of the asker's source.
-fn find_by_key(
-    layout: &Layout,
-    of_source: Option<&Links>,
-    rows: &[&Ask],
-    first: usize,
-) -> (List, String) {
+fn find_by_key(layout: &Layout, of_source: Option<&Links>, rows: &[&Ask]) -> (List, String) {
     let mut cols = listed('k', &layout.key, true);
     cols.extend(of_source.map(|links| Listed {
         name: "s".into(),
@@ -213,7 +213,7 @@ fn find_by_key(
     let values = rows
         .iter()
         .map(|ask| key(layout, ask).chain(source(*ask)).collect());
-    let list = list(layout, "tk", first, &cols, values);
+    let list = list(layout, "tk", &cols, values);
     let taken = match of_source {
         Some(links) => format!(
             "EXISTS (SELECT 1 FROM {} y WHERE {} AND y.{} = {})",
@@ -358,7 +358,7 @@ pub(crate) fn link(layout: &Layout, links: &Links, asks: &[&Ask]) -> Vec<Stateme
         let rows = chunk
             .into_iter()
             .map(|ask| external(ask).into_iter().chain(key(layout, ask)).collect());
-        let list = list(layout, "t", 0, &cols, rows);
+        let list = list(layout, "t", &cols, rows);
         let sql = format!(
             "{}INSERT INTO {} ({}) SELECT t.s, t.x, e.{} FROM {} {} {} e ON {}",
             with(&[&list]),
@@ -411,7 +411,7 @@ pub(super) fn update(
         let rows = chunk
             .iter()
             .map(|(key, values)| key.iter().chain(values).collect());
-        let list = list(layout, "t", 0, &cols, rows);
+        let list = list(layout, "t", &cols, rows);
         let (name, same, from) = (&layout.name, same_key(layout, handle), &list.from);
         let sql = match layout.dialect {
             Dialect::Sqlite => format!(
