@@ -17,6 +17,10 @@ use std::time::Duration;
 /// rows under 200,000 parents. Above 16 MB no gain was measured there.
 const SQLITE_CACHE: &str = "-16000";
 
+/// Rows that SQLite's thread may be ahead of ours: as many as one list asks for. With sqlx's default, 50, the two woke each other
+/// three times as often, and finding rows took a sixth more CPU time.
+const SQLITE_ROWS: usize = 512;
+
 /// How to connect.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -92,6 +96,7 @@ async fn sqlite(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverEr
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(30))
         .synchronous(SqliteSynchronous::Normal)
+        .row_buffer_size(SQLITE_ROWS)
         .pragma("cache_size", SQLITE_CACHE);
     let connect = if is_memory {
         connect
