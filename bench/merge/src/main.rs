@@ -19,6 +19,7 @@ mod memory;
 mod options;
 mod place;
 mod program;
+mod reading;
 mod report;
 mod run;
 mod server;
@@ -30,7 +31,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match Options::parse(&arguments).and_then(|options| all(&options)) {
+    let done = match &arguments[..] {
+        ["reading", rest @ ..] => reading::main(rest).map_err(|reason| reason.to_string()),
+        _ => Options::parse(&arguments).and_then(|options| all(&options)),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("bench-merge: {reason}");

@@ -5,11 +5,11 @@
 
 use super::draft::{Draft, DraftCell, Drafts, Memo};
 use super::values::{Fault, shorten};
-use crate::batch::{Again, Cell, Declares, Rec, Row};
+use crate::batch::{Again, Cell, Declares, Log, Recs};
 use crate::plan::{Plan, Slot, TablePlan};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use oneflight_sql::{External, Policy, Value};
+use oneflight_sql::{External, Policy};
 use std::hash::{BuildHasher, Hash, Hasher};
 
 /// The records of a batch while it is made.
@@ -25,7 +25,7 @@ pub(crate) struct Batch {
 
 #[derive(Debug)]
 struct TableBatch {
-    recs: Vec<Rec>,
+    recs: Recs,
     hashes: Vec<u64>,
     index: HashTable<u32>,
     key: Vec<usize>,
@@ -53,41 +53,50 @@ impl Batch {
         }
     }
 
-    /// Adds a row, or says why it is refused; then nothing has changed.
+    /// Adds a row and notes what it declares, or says why it is refused; then nothing has changed.
     pub(crate) fn commit<'a>(
         &mut self,
         drafts: &mut Drafts<'a>,
         memo: &mut Memo<'a>,
-        line: u64,
-    ) -> Result<Row, Fault> {
+        log: &mut Log,
+    ) -> Result<(), Fault> {
         if self.refuses {
             self.look(drafts)?;
         }
         self.recs.clear();
-        let mut declares =
-            Vec::with_capacity(drafts.drafts.iter().filter(|draft| draft.declared).count());
-        for draft in drafts.drafts.drain(..) {
-            let table = &mut self.tables[draft.table];
-            let cells = &mut drafts.cells[draft.cells..draft.cells + table.policies.len()];
-            settle(cells, &self.recs);
-            let (rec, again) = table.add(&draft, cells, &self.hasher);
+        for draft in &drafts.drafts {
+            let width = self.tables[draft.table].policies.len();
+            let cells = &drafts.cells[draft.cells..draft.cells + width];
+            settle(cells, &self.recs, &mut drafts.settled);
+            let rec = self.add(draft, &drafts.settled, log);
             if let Some((memory, text)) = draft.memo {
                 memo.0[memory].insert(text, rec);
             }
-            if draft.declared {
-                declares.push(Declares {
-                    table: draft.table as u32,
-                    rec,
-                    again,
-                });
-            }
             self.recs.push(rec);
         }
-        Ok(Row { line, declares })
+        Ok(())
+    }
+
+    /// Adds a record of a row, or what the row says to the record that is there, and notes it if the row declares it.
+    pub(crate) fn add(&mut self, draft: &Draft<'_>, cells: &[Cell<'_>], log: &mut Log) -> u32 {
+        let (rec, again) = self.tables[draft.table].add(draft, cells, &self.hasher);
+        if draft.declared {
+            log.declare(Declares {
+                table: draft.table as u32,
+                rec,
+                again,
+            });
+        }
+        rec
+    }
+
+    /// True if some column refuses a second value: then every row is looked at before it is added.
+    pub(crate) fn refuses(&self) -> bool {
+        self.refuses
     }
 
     /// The records by table.
-    pub(crate) fn into_tables(self) -> Vec<Vec<Rec>> {
+    pub(crate) fn into_tables(self) -> Vec<Recs> {
         self.tables.into_iter().map(|table| table.recs).collect()
     }
 
@@ -98,14 +107,11 @@ impl Batch {
         for draft in &drafts.drafts {
             let table = &self.tables[draft.table];
             let cells = &drafts.cells[draft.cells..draft.cells + table.policies.len()];
-            let cells: Vec<DraftCell<'_>> = cells
-                .iter()
-                .map(|cell| borrowed(cell, &self.recs))
-                .collect();
-            let hash = table.hash(draft, &cells, &self.hasher);
-            let rec = table.find(hash, draft, &cells);
+            settle(cells, &self.recs, &mut drafts.settled);
+            let cells = &drafts.settled;
+            let rec = table.find(table.hash(draft, cells, &self.hasher), draft, cells);
             if let Some(rec) = rec {
-                table.refuse(&table.recs[rec as usize], &cells)?;
+                table.refuse(rec, cells)?;
             }
             self.recs.push(rec.unwrap_or(u32::MAX));
         }
@@ -127,7 +133,7 @@ impl TableBatch {
             })
         });
         Self {
-            recs: Vec::new(),
+            recs: Recs::new(plan),
             hashes: Vec::new(),
             index: HashTable::new(),
             key: (0..plan.columns.len())
@@ -149,39 +155,24 @@ impl TableBatch {
         self.index.reserve(rows, |_| 0);
     }
 
-    fn add(
-        &mut self,
-        draft: &Draft<'_>,
-        cells: &mut [DraftCell<'_>],
-        hasher: &RandomState,
-    ) -> (u32, Again) {
+    fn add(&mut self, draft: &Draft<'_>, cells: &[Cell<'_>], hasher: &RandomState) -> (u32, Again) {
         let hash = self.hash(draft, cells, hasher);
         if let Some(at) = self.find(hash, draft, cells) {
             let changed = self.merge(at, cells);
-            let rec = &mut self.recs[at as usize];
-            rec.create |= draft.create;
-            let again = match (rec.declared, changed) {
+            let again = match (self.recs.mark(at, draft.declared, draft.create), changed) {
                 (false, _) => Again::First,
                 (true, true) => Again::Changed,
                 (true, false) => Again::Same,
             };
-            rec.declared |= draft.declared;
             return (at, again);
         }
-        let at = self.recs.len() as u32;
-        self.recs.push(Rec {
-            cells: cells
-                .iter_mut()
-                .map(|cell| std::mem::replace(cell, DraftCell::Unset).into_cell())
-                .collect(),
-            external: draft.external.as_ref().map(|(source, id)| External {
-                source: (*source).clone(),
-                id: id.as_ref().into(),
-            }),
-            declared: draft.declared,
-            create: draft.create,
-            conflicts: 0,
+        let external = draft.external.map(|(source, id)| External {
+            source: source.clone(),
+            id: id.into(),
         });
+        let at = self
+            .recs
+            .push(cells, external, draft.declared, draft.create);
         self.hashes.push(hash);
         let hashes = &self.hashes;
         self.index
@@ -189,17 +180,10 @@ impl TableBatch {
         (at, Again::First)
     }
 
-    fn hash(&self, draft: &Draft<'_>, cells: &[DraftCell<'_>], hasher: &RandomState) -> u64 {
+    fn hash(&self, draft: &Draft<'_>, cells: &[Cell<'_>], hasher: &RandomState) -> u64 {
         let mut hasher = hasher.build_hasher();
         for &column in &self.key {
-            match &cells[column] {
-                DraftCell::Unset | DraftCell::Null => hasher.write_u8(0),
-                DraftCell::Text(text) | DraftCell::Folded { key: text, .. } => {
-                    text.hash(&mut hasher)
-                }
-                DraftCell::Value(value) => hash_value(value, &mut hasher),
-                DraftCell::Draft(rec) | DraftCell::Done(rec) => hasher.write_u32(*rec),
-            }
+            hash_cell(cells[column], &mut hasher);
         }
         if let Some((source, id)) = &draft.external {
             (source, id).hash(&mut hasher);
@@ -207,10 +191,9 @@ impl TableBatch {
         hasher.finish()
     }
 
-    fn find(&self, hash: u64, draft: &Draft<'_>, cells: &[DraftCell<'_>]) -> Option<u32> {
+    fn find(&self, hash: u64, draft: &Draft<'_>, cells: &[Cell<'_>]) -> Option<u32> {
         let found = self.index.find(hash, |at| {
-            let rec = &self.recs[*at as usize];
-            let external = match (&draft.external, &rec.external) {
+            let external = match (&draft.external, self.recs.external(*at)) {
                 (None, None) => true,
                 (Some((source, id)), Some(external)) => {
                     **source == external.source && **id == *external.id
@@ -221,51 +204,53 @@ impl TableBatch {
                 && self
                     .key
                     .iter()
-                    .all(|&column| cells[column].is_same(&rec.cells[column]))
+                    .all(|&column| cells[column].is_same(&self.recs.cell(column, *at)))
         });
         found.copied()
     }
 
     /// Applies what the row says to a record that is there; true if it changed.
-    fn merge(&mut self, at: u32, cells: &mut [DraftCell<'_>]) -> bool {
-        let rec = &self.recs[at as usize];
-        let stub = rec.cells.iter().zip(&self.policies).all(|(cell, policy)| {
-            !matches!(policy, Some(policy) if *policy != Policy::Once)
-                || matches!(cell, Cell::Unset | Cell::Null)
+    fn merge(&mut self, at: u32, cells: &[Cell<'_>]) -> bool {
+        let stub = (0..cells.len()).all(|column| {
+            !matches!(self.policies[column], Some(policy) if policy != Policy::Once)
+                || self.recs.cell(column, at).is_empty()
         });
         let newer = self
             .newest
-            .is_some_and(|newest| is_newer(&cells[newest], &rec.cells[newest]));
-        let rec = &mut self.recs[at as usize];
-        let mut changed = false;
-        for ((new, old), policy) in cells.iter_mut().zip(&mut rec.cells).zip(&self.policies) {
-            let Some(policy) = policy else { continue };
-            let takes = match (&new, &old) {
-                (DraftCell::Null, Cell::Unset) => {
-                    *old = Cell::Null;
+            .is_some_and(|newest| is_newer(cells[newest], self.recs.cell(newest, at)));
+        let (mut changed, mut conflicts) = (false, 0);
+        for (column, new) in cells.iter().enumerate() {
+            let Some(policy) = self.policies[column] else {
+                continue;
+            };
+            let (new, old) = (*new, self.recs.cell(column, at));
+            let takes = match (new, old) {
+                (Cell::Null, Cell::Unset) => {
+                    self.recs.set_cell(column, at, Cell::Null);
                     continue;
                 }
-                (DraftCell::Unset | DraftCell::Null, _) => continue,
-                _ if *policy == Policy::Once || new.is_same(old) => continue,
+                (Cell::Unset | Cell::Null, _) => continue,
+                _ if policy == Policy::Once || new.is_same(&old) => continue,
                 _ if stub => true,
-                (_, Cell::Unset | Cell::Null) => *policy != Policy::Keep,
-                _ => *policy == Policy::Take || *policy == Policy::Newest && newer,
+                (_, Cell::Unset | Cell::Null) => policy != Policy::Keep,
+                _ => policy == Policy::Take || policy == Policy::Newest && newer,
             };
             if takes {
-                *old = std::mem::replace(new, DraftCell::Unset).into_cell();
+                self.recs.set_cell(column, at, new);
                 changed = true;
             } else {
-                rec.conflicts += 1;
+                conflicts += 1;
             }
         }
+        self.recs.add_conflicts(at, conflicts);
         changed
     }
 
-    fn refuse(&self, rec: &Rec, cells: &[DraftCell<'_>]) -> Result<(), Fault> {
-        for ((new, old), policy) in cells.iter().zip(&rec.cells).zip(&self.policies) {
-            let both = !matches!(new, DraftCell::Unset | DraftCell::Null)
-                && !matches!(old, Cell::Unset | Cell::Null);
-            if *policy == Some(Policy::Error) && both && !new.is_same(old) {
+    fn refuse(&self, at: u32, cells: &[Cell<'_>]) -> Result<(), Fault> {
+        for (column, new) in cells.iter().enumerate() {
+            let (new, old) = (*new, self.recs.cell(column, at));
+            let both = !new.is_empty() && !old.is_empty();
+            if self.policies[column] == Some(Policy::Error) && both && !new.is_same(&old) {
                 return Err(Fault {
                     column: None,
                     value: Some(shorten(&format!("{new:?}"))),
@@ -277,98 +262,42 @@ impl TableBatch {
     }
 }
 
-/// References to drafts become references to their records.
-fn settle(cells: &mut [DraftCell<'_>], recs: &[u32]) {
-    for cell in cells {
-        if let DraftCell::Draft(draft) = cell {
-            *cell = DraftCell::Done(recs[*draft as usize]);
-        }
-    }
+/// The cells, in which references to drafts have become references to their records.
+#[inline]
+fn settle<'a>(cells: &[DraftCell<'a>], recs: &[u32], settled: &mut Vec<Cell<'a>>) {
+    settled.clear();
+    settled.extend(cells.iter().map(|cell| match *cell {
+        DraftCell::Cell(cell) => cell,
+        DraftCell::Draft(draft) => Cell::Ref(recs[draft as usize]),
+    }));
 }
 
-/// The same cell, borrowed, with its reference settled.
-fn borrowed<'c>(cell: &'c DraftCell<'_>, recs: &[u32]) -> DraftCell<'c> {
+#[inline]
+fn hash_cell(cell: Cell<'_>, hasher: &mut impl Hasher) {
     match cell {
-        DraftCell::Unset => DraftCell::Unset,
-        DraftCell::Null => DraftCell::Null,
-        DraftCell::Text(text) => DraftCell::Text(text.as_ref().into()),
-        DraftCell::Folded { key, shown } => DraftCell::Folded {
-            key: key.as_ref().into(),
-            shown: shown.as_ref().into(),
-        },
-        DraftCell::Value(value) => DraftCell::Value(value.clone()),
-        DraftCell::Draft(draft) => DraftCell::Done(recs[*draft as usize]),
-        DraftCell::Done(rec) => DraftCell::Done(*rec),
-    }
-}
-
-impl DraftCell<'_> {
-    fn into_cell(self) -> Cell {
-        match self {
-            Self::Unset => Cell::Unset,
-            Self::Null => Cell::Null,
-            Self::Text(text) => Cell::Value(Value::Text(text.into())),
-            Self::Folded { key, shown } => Cell::Folded {
-                key: key.into(),
-                shown: shown.into(),
-            },
-            Self::Value(value) => Cell::Value(value),
-            Self::Draft(rec) | Self::Done(rec) => Cell::Ref(rec),
+        Cell::Unset | Cell::Null => hasher.write_u8(0),
+        Cell::Text(text) | Cell::Decimal(text) | Cell::Folded { key: text, .. } => {
+            text.hash(hasher)
         }
-    }
-
-    /// True if it says what the cell says; null and unset are alike.
-    fn is_same(&self, cell: &Cell) -> bool {
-        match (self, cell) {
-            (Self::Unset | Self::Null, Cell::Unset | Cell::Null) => true,
-            (Self::Text(new), Cell::Value(Value::Text(old))) => **new == **old,
-            (Self::Folded { key: new, .. }, Cell::Folded { key: old, .. }) => **new == **old,
-            (Self::Value(new), Cell::Value(old)) => is_equal(new, old),
-            (Self::Draft(new) | Self::Done(new), Cell::Ref(old)) => new == old,
-            _ => false,
-        }
-    }
-}
-
-fn hash_value(value: &Value, hasher: &mut impl Hasher) {
-    match value {
-        Value::Int(int) | Value::Timestamp(int) => hasher.write_i64(*int),
-        Value::Real(real) => hasher.write_u64(real.to_bits()),
-        Value::Text(text) | Value::Decimal(text) => text.hash(hasher),
-        Value::Bool(bool) => hasher.write_u8(u8::from(*bool)),
-        Value::Date(days) => hasher.write_i32(*days),
-        Value::Uuid(uuid) => uuid.hash(hasher),
-        Value::Bytes(bytes) => bytes.hash(hasher),
-        _ => {}
-    }
-}
-
-fn is_equal(new: &Value, old: &Value) -> bool {
-    match (new, old) {
-        (Value::Int(new), Value::Int(old)) | (Value::Timestamp(new), Value::Timestamp(old)) => {
-            new == old
-        }
-        (Value::Real(new), Value::Real(old)) => new.to_bits() == old.to_bits(),
-        (Value::Text(new), Value::Text(old)) | (Value::Decimal(new), Value::Decimal(old)) => {
-            new == old
-        }
-        (Value::Bool(new), Value::Bool(old)) => new == old,
-        (Value::Date(new), Value::Date(old)) => new == old,
-        (Value::Uuid(new), Value::Uuid(old)) => new == old,
-        (Value::Bytes(new), Value::Bytes(old)) => new == old,
-        _ => false,
+        Cell::Int(int) | Cell::Timestamp(int) => hasher.write_i64(int),
+        Cell::Real(real) => hasher.write_u64(real.to_bits()),
+        Cell::Bool(bool) => hasher.write_u8(u8::from(bool)),
+        Cell::Date(days) => hasher.write_i32(days),
+        Cell::Uuid(uuid) => uuid.hash(hasher),
+        Cell::Bytes(bytes) => bytes.hash(hasher),
+        Cell::Ref(rec) => hasher.write_u32(rec),
     }
 }
 
 /// True if the new date is later; any date is later than none.
-fn is_newer(new: &DraftCell<'_>, old: &Cell) -> bool {
+fn is_newer(new: Cell<'_>, old: Cell<'_>) -> bool {
     match (new, old) {
-        (DraftCell::Value(_), Cell::Unset | Cell::Null) => true,
-        (DraftCell::Value(Value::Int(new)), Cell::Value(Value::Int(old)))
-        | (DraftCell::Value(Value::Timestamp(new)), Cell::Value(Value::Timestamp(old))) => {
+        (Cell::Unset | Cell::Null | Cell::Text(_) | Cell::Folded { .. } | Cell::Ref(_), _) => false,
+        (_, Cell::Unset | Cell::Null) => true,
+        (Cell::Int(new), Cell::Int(old)) | (Cell::Timestamp(new), Cell::Timestamp(old)) => {
             new > old
         }
-        (DraftCell::Value(Value::Date(new)), Cell::Value(Value::Date(old))) => new > old,
+        (Cell::Date(new), Cell::Date(old)) => new > old,
         _ => false,
     }
 }

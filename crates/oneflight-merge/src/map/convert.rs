@@ -1,49 +1,51 @@
 //! From the text of a value to a cell of the column's type. What does not fit is said with what was expected.
 
-use super::draft::DraftCell;
 use super::number;
 use super::records::{ValueSpec, Want};
 use super::time::{self, Pattern};
-use super::values::Fault;
-use oneflight_sql::{Fold, Kind, Value};
-use std::borrow::Cow;
+use super::values::{Fault, kept, trimmed};
+use crate::batch::Cell;
+use bumpalo::Bump;
+use oneflight_sql::{Fold, Kind};
 
-/// The cell of a column for this text.
+/// The cell of a column for this text; `texts` holds what does not stand in it as it is stored.
+#[inline]
 pub(crate) fn cell<'a>(
-    text: Cow<'a, str>,
+    text: &'a str,
     spec: &ValueSpec,
     want: &Want,
-) -> Result<DraftCell<'a>, Fault> {
+    texts: &'a Bump,
+) -> Result<Cell<'a>, Fault> {
     if want.kind == Kind::Text {
         return match want.fold {
-            Some(fold) => folded(text, fold, spec, want),
+            Some(fold) => folded(text, fold, spec, want, texts),
             None => {
-                check_text(&text, spec, want)?;
-                Ok(DraftCell::Text(text))
+                check_text(text, spec, want)?;
+                Ok(Cell::Text(text))
             }
         };
     }
-    let trimmed = text.trim();
-    let Some(value) = value(trimmed, want.kind, &spec.pattern) else {
-        return Err(spec.fault(&text, expected(want.kind, &spec.pattern)));
+    let Some(cell) = value(trimmed(text), want.kind, &spec.pattern, texts) else {
+        return Err(spec.fault(text, expected(want.kind, &spec.pattern)));
     };
-    match (&value, want.max_chars) {
-        (Value::Bytes(bytes), Some(max)) if bytes.len() > max as usize => Err(spec.fault(
-            &text,
+    match (cell, want.max_chars) {
+        (Cell::Bytes(bytes), Some(max)) if bytes.len() > max as usize => Err(spec.fault(
+            text,
             format!("expected at most {max} bytes, found {}", bytes.len()),
         )),
-        _ => Ok(DraftCell::Value(value)),
+        _ => Ok(cell),
     }
 }
 
 /// Checks that a text fits a column; says what was expected if not.
 pub(crate) fn check(text: &str, spec: &ValueSpec, want: &Want) -> Result<(), String> {
-    cell(Cow::Borrowed(text), spec, want)
+    cell(text, spec, want, &Bump::new())
         .map(drop)
         .map_err(|fault| fault.reason)
 }
 
 /// Checks a text that is stored as it is.
+#[inline]
 pub(crate) fn check_text(text: &str, spec: &ValueSpec, want: &Want) -> Result<(), Fault> {
     if text.len() >= 8 && memchr::memchr(0, text.as_bytes()).is_some()
         || text.len() < 8 && text.bytes().any(|b| b == 0)
@@ -69,47 +71,46 @@ pub(crate) fn check_text(text: &str, spec: &ValueSpec, want: &Want) -> Result<()
 }
 
 fn folded<'a>(
-    text: Cow<'a, str>,
+    text: &'a str,
     fold: Fold,
     spec: &ValueSpec,
     want: &Want,
-) -> Result<DraftCell<'a>, Fault> {
-    let (key, shown) = match text {
-        Cow::Borrowed(text) => (fold.apply(text), fold.shown(text)),
-        Cow::Owned(text) => (
-            Cow::Owned(fold.apply(&text).into_owned()),
-            Cow::Owned(fold.shown(&text).into_owned()),
-        ),
-    };
+    texts: &'a Bump,
+) -> Result<Cell<'a>, Fault> {
+    let (key, shown) = (fold.apply(text), fold.shown(text));
     // Only a blank text folds to nothing.
     if key.is_empty() {
-        return Ok(DraftCell::Null);
+        return Ok(Cell::Null);
     }
     check_text(&key, spec, want)?;
-    Ok(DraftCell::Folded { key, shown })
+    Ok(Cell::Folded {
+        key: kept(key, texts),
+        shown: kept(shown, texts),
+    })
 }
 
-fn value(text: &str, kind: Kind, pattern: &Pattern) -> Option<Value> {
+#[inline]
+fn value<'a>(text: &'a str, kind: Kind, pattern: &Pattern, texts: &'a Bump) -> Option<Cell<'a>> {
     if let Pattern::Number(marks) = pattern {
-        return value(&marks.usual(text)?, kind, &Pattern::Usual);
+        let usual = texts.alloc_str(&marks.usual(text)?);
+        return value(usual, kind, &Pattern::Usual, texts);
     }
     Some(match kind {
-        Kind::Text => Value::Text(text.into()),
-        Kind::Int => Value::Int(number::integer(text)?),
-        Kind::Real => Value::Real(number::real(text)?),
-        Kind::Decimal => Value::Decimal(number::decimal(text)?.into()),
-        Kind::Bool => Value::Bool(boolean(text)?),
-        Kind::Date => Value::Date(time::date(text, pattern)?),
-        Kind::Timestamp => Value::Timestamp(time::timestamp(text, pattern)?),
-        Kind::Uuid => Value::Uuid(uuid(text)?),
-        Kind::Bytes if *pattern == Pattern::Base64 => Value::Bytes(base64(text)?.into()),
-        Kind::Bytes => Value::Bytes(
-            hex(text
-                .strip_prefix("\\x")
-                .or(text.strip_prefix("0x"))
-                .unwrap_or(text))?
-            .into(),
-        ),
+        Kind::Text => Cell::Text(text),
+        Kind::Int => Cell::Int(number::integer(text)?),
+        Kind::Real => Cell::Real(number::real(text)?),
+        Kind::Decimal => Cell::Decimal(kept(number::decimal(text)?, texts)),
+        Kind::Bool => Cell::Bool(boolean(text)?),
+        Kind::Date => Cell::Date(time::date(text, pattern)?),
+        Kind::Timestamp => Cell::Timestamp(time::timestamp(text, pattern)?),
+        Kind::Uuid => Cell::Uuid(uuid(text)?),
+        Kind::Bytes if *pattern == Pattern::Base64 => {
+            Cell::Bytes(texts.alloc_slice_copy(&base64(text)?))
+        }
+        Kind::Bytes => {
+            let digits = text.strip_prefix("\\x").or(text.strip_prefix("0x"));
+            Cell::Bytes(texts.alloc_slice_copy(&hex(digits.unwrap_or(text))?))
+        }
         // A kind that is newer than this crate cannot stand in a mapping.
         _ => return None,
     })

@@ -6,39 +6,38 @@
 use super::convert;
 use super::records::{CellSpec, Declared, ExternalSpec, Fill, RecordSpec, Records, Want};
 use super::values::{At, Context, Fault};
+use crate::batch::Cell;
 use crate::plan::{KeyPlan, Plan, TablePlan};
-use oneflight_sql::Value;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A record of a row that may still be rejected.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Draft<'a> {
     pub(crate) table: usize,
     pub(crate) declared: bool,
     pub(crate) create: bool,
     /// Where its cells begin in [`Drafts::cells`].
     pub(crate) cells: usize,
-    pub(crate) external: Option<(&'a Arc<str>, Cow<'a, str>)>,
+    pub(crate) external: Option<(&'a Arc<str>, &'a str)>,
     /// The memo to be told of it: see [`Memo`].
     pub(crate) memo: Option<(usize, &'a str)>,
 }
 
 /// A cell of a draft.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum DraftCell<'a> {
-    Unset,
-    Null,
-    Text(Cow<'a, str>),
-    Folded {
-        key: Cow<'a, str>,
-        shown: Cow<'a, str>,
-    },
-    Value(Value),
-    /// A draft of the same row.
+    /// What it will be in the batch.
+    Cell(Cell<'a>),
+    /// A reference to a draft of the same row.
     Draft(u32),
-    /// A record that the batch has already.
-    Done(u32),
+}
+
+impl DraftCell<'_> {
+    const NULL: Self = Self::Cell(Cell::Null);
+
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Cell(cell) if cell.is_empty())
+    }
 }
 
 /// The drafts of one row, children before parents (D2).
@@ -46,6 +45,8 @@ pub(crate) enum DraftCell<'a> {
 pub(crate) struct Drafts<'a> {
     pub(crate) drafts: Vec<Draft<'a>>,
     pub(crate) cells: Vec<DraftCell<'a>>,
+    /// The cells of the draft that is being committed, its references settled.
+    pub(crate) settled: Vec<Cell<'a>>,
     /// For each record that the row declares without `each`, its draft.
     labels: Vec<Option<u32>>,
 }
@@ -108,28 +109,27 @@ impl<'a> Drafts<'a> {
         let plan = &rules.plan.tables[spec.table];
         let (drafts, cells) = (self.drafts.len(), self.cells.len());
         self.cells
-            .extend(plan.columns.iter().map(|_| DraftCell::Unset));
+            .resize(cells + plan.columns.len(), DraftCell::Cell(Cell::Unset));
         let mut memo = None;
         for cell_spec in &spec.cells {
             let cell = match &cell_spec.fill {
                 Fill::Value(value, want) => match rules.context.text(value, at)? {
-                    None => DraftCell::Null,
-                    Some(Cow::Borrowed(text)) if spec.memo.is_some() => {
+                    None => DraftCell::NULL,
+                    Some(text) => {
                         memo = spec.memo.map(|memo| (memo, text));
                         if let Some(done) =
                             memo.and_then(|(memo, text)| rules.memo.0[memo].get(text))
                         {
                             self.cells.truncate(cells);
-                            return Ok(Some(DraftCell::Done(*done)));
+                            return Ok(Some(DraftCell::Cell(Cell::Ref(*done))));
                         }
-                        convert::cell(Cow::Borrowed(text), value, want)?
+                        DraftCell::Cell(convert::cell(text, value, want, rules.context.texts)?)
                     }
-                    Some(text) => convert::cell(text, value, want)?,
                 },
                 Fill::Record(spec) => self
                     .record(rules, spec, at, false)?
-                    .unwrap_or(DraftCell::Null),
-                Fill::Label(label) => self.labels[*label].map_or(DraftCell::Null, DraftCell::Draft),
+                    .unwrap_or(DraftCell::NULL),
+                Fill::Label(label) => self.labels[*label].map_or(DraftCell::NULL, DraftCell::Draft),
             };
             self.cells[cells + cell_spec.column] = cell;
         }
@@ -176,7 +176,7 @@ fn external_id<'a>(
     context: &Context<'a>,
     spec: &'a ExternalSpec,
     at: &At<'_, 'a>,
-) -> Result<Option<Cow<'a, str>>, Fault> {
+) -> Result<Option<&'a str>, Fault> {
     let Some(text) = context.text(&spec.id, at)? else {
         return Ok(None);
     };
@@ -185,7 +185,7 @@ fn external_id<'a>(
         fold: None,
         max_chars: Some(spec.max_chars),
     };
-    convert::check_text(&text, &spec.id, &want)?;
+    convert::check_text(text, &spec.id, &want)?;
     Ok(Some(text))
 }
 
@@ -194,7 +194,7 @@ fn missing_key(plan: &TablePlan, cells: &[DraftCell<'_>], external: bool) -> Opt
     if external {
         return None;
     }
-    let is_null = |at: &usize| matches!(cells[*at], DraftCell::Unset | DraftCell::Null);
+    let is_null = |at: &usize| cells[*at].is_empty();
     let mut key = (0..plan.columns.len()).filter(|at| plan.columns[*at].key);
     match plan.key {
         KeyPlan::External => Some(None),
@@ -235,7 +235,7 @@ fn required(plan: &TablePlan, spec: &RecordSpec, cells: &[DraftCell<'_>]) -> Res
     let missing = spec
         .cells
         .iter()
-        .find(|cell| cell.required && matches!(cells[cell.column], DraftCell::Null));
+        .find(|cell| cell.required && matches!(cells[cell.column], DraftCell::Cell(Cell::Null)));
     missing.map_or(Ok(()), |cell| {
         let name = &plan.columns[cell.column].name;
         Err(Fault {

@@ -9,6 +9,7 @@ use super::values::{At, Context};
 use crate::plan::{LookupPlan, Plan};
 use crate::read::{self, Limits, ReadError};
 use crate::rows::Chunk;
+use bumpalo::Bump;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use oneflight_sql::Fold;
@@ -79,16 +80,16 @@ impl Translations {
     }
 
     fn add(&mut self, reader: &Reader<'_>, chunk: &Chunk) {
-        let none = Lookups::default();
-        let context = Context::new(chunk, &none, &reader.entries.names);
+        let (none, texts) = (Lookups::default(), Bump::new());
+        let context = Context::new(chunk, &none, &reader.entries.names, &texts);
         for row in 0..context.rows() {
             let Some((from, to)) = reader.entry(&context, &context.row(row)) else {
                 continue;
             };
             let known = self
                 .to
-                .entry(self.fold.apply(&from).as_ref().into())
-                .or_insert_with(|| Some(to.as_str().into()));
+                .entry(self.fold.apply(from).as_ref().into())
+                .or_insert_with(|| Some(to.into()));
             if known.as_deref().is_some_and(|known| known != to) {
                 *known = None;
             }
@@ -120,16 +121,16 @@ impl<'e> Reader<'e> {
     }
 
     /// What a row translates to what; none if a value is null, or the row is not wanted.
-    fn entry<'a>(&'a self, context: &Context<'a>, at: &At<'_, 'a>) -> Option<(String, String)> {
+    fn entry<'a>(&'a self, context: &Context<'a>, at: &At<'_, 'a>) -> Option<(&'a str, &'a str)> {
         let text = |spec: &'a ValueSpec| context.text(spec, at).ok().flatten();
         let wanted = self
             .only
             .iter()
-            .all(|(spec, values)| text(spec).is_some_and(|text| values.iter().any(|v| *v == text)));
+            .all(|(spec, values)| text(spec).is_some_and(|text| values.iter().any(|v| v == text)));
         if !wanted {
             return None;
         }
-        Some((text(&self.from)?.into_owned(), text(&self.to)?.into_owned()))
+        Some((text(&self.from)?, text(&self.to)?))
     }
 }
 

@@ -4,10 +4,12 @@ use super::commit::Batch;
 use super::draft::{Drafts, Memo, Rules};
 use super::lookup::Lookups;
 use super::records::Records;
+use super::sweep::{self, Sweep};
 use super::values::{At, Context, Fault, Here, shorten};
 use crate::batch::{Mapped, Reject};
 use crate::plan::Plan;
-use crate::rows::Chunk;
+use crate::rows::{Chunk, Rows};
+use bumpalo::Bump;
 use serde_json::Value as Json;
 
 /// Maps the rows of one feed. It holds no state of its own: chunks may be mapped side by side.
@@ -33,7 +35,8 @@ impl<'p> Mapper<'p> {
 
     /// Maps a chunk: every row of it, and every row of it that could not be read, is among the rows or the rejects.
     pub fn map(&self, chunk: &Chunk) -> Mapped {
-        let context = Context::new(chunk, self.lookups, &self.records.names);
+        let texts = Bump::new();
+        let context = Context::new(chunk, self.lookups, &self.records.names, &texts);
         let mut memo = Memo::default();
         memo.0.resize_with(self.records.memos, Default::default);
         let mut drafts = Drafts::default();
@@ -48,26 +51,44 @@ impl<'p> Mapper<'p> {
             ..Mapped::default()
         };
         mapped.rows.reserve(context.rows());
-        for row in 0..context.rows() {
-            let at = context.row(row);
-            let rules = Rules {
-                plan: self.plan,
-                records: self.records,
-                context: &context,
-                memo: &memo,
-            };
-            let drafted = match self.records.objects {
-                true => object(&at).and_then(|()| drafts.row(rules, &at)),
-                false => drafts.row(rules, &at),
-            };
-            match drafted.and_then(|()| batch.commit(&mut drafts, &mut memo, at.line)) {
-                Ok(row) => mapped.rows.push(row),
-                Err(fault) => mapped.rejects.push(Reject {
-                    line: at.line,
-                    column: fault.column,
-                    value: fault.value,
-                    reason: fault.reason,
-                }),
+        let mut sweep = match &chunk.rows {
+            Rows::Flat(flat) if !batch.refuses() => {
+                Sweep::new(self.plan, self.records, &context, flat)
+            }
+            _ => None,
+        };
+        for start in (0..context.rows()).step_by(sweep::BLOCK) {
+            let block = start..context.rows().min(start + sweep::BLOCK);
+            if let Some(sweep) = &mut sweep {
+                sweep.read(&context, &memo, block.clone());
+            }
+            for row in block {
+                let at = context.row(row);
+                if let Some(sweep) = sweep.as_mut().filter(|sweep| !sweep.is_odd(row - start)) {
+                    sweep.commit(row - start, &mut batch, &mut memo, &mut mapped.rows);
+                    mapped.rows.end_row(at.line);
+                    continue;
+                }
+                let rules = Rules {
+                    plan: self.plan,
+                    records: self.records,
+                    context: &context,
+                    memo: &memo,
+                };
+                let drafted = match self.records.objects {
+                    true => object(&at).and_then(|()| drafts.row(rules, &at)),
+                    false => drafts.row(rules, &at),
+                };
+                match drafted.and_then(|()| batch.commit(&mut drafts, &mut memo, &mut mapped.rows))
+                {
+                    Ok(()) => mapped.rows.end_row(at.line),
+                    Err(fault) => mapped.rejects.push(Reject {
+                        line: at.line,
+                        column: fault.column,
+                        value: fault.value,
+                        reason: fault.reason,
+                    }),
+                }
             }
         }
         mapped.rejects.sort_by_key(|reject| reject.line);

@@ -9,6 +9,7 @@
 //!
 //! D1. A row is drafted as a whole before anything of it is committed; a row that cannot be drafted changes nothing.
 //! D2. Drafts stand in the order children before parents, so that a reference points at a draft that has been committed.
+//!     The plain rows of a flat file are not drafted one by one, but come to what drafting them would come to (`sweep`).
 //! D3. In one table of a batch, one identity (key cells and external id) is one record; later rows change it by its policies.
 
 mod commit;
@@ -20,6 +21,7 @@ mod mapper;
 mod number;
 mod path;
 mod records;
+mod sweep;
 mod time;
 mod values;
 

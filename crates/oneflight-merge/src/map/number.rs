@@ -115,7 +115,18 @@ impl Marks {
 }
 
 /// An integer of 64 bits: digits with or without a sign; zeros after a point, or an exponent, do no harm.
+#[inline]
 pub(crate) fn integer(text: &str) -> Option<i64> {
+    // Up to 18 digits cannot overflow, and no sign is the usual case.
+    if matches!(text.len(), 1..=18) {
+        let digits = text.bytes().try_fold(0, |int: i64, byte| {
+            let digit = byte.wrapping_sub(b'0');
+            (digit < 10).then(|| int * 10 + i64::from(digit))
+        });
+        if digits.is_some() {
+            return digits;
+        }
+    }
     text.parse().ok().or_else(|| decimal(text)?.parse().ok())
 }
 

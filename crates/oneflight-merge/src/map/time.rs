@@ -115,11 +115,36 @@ pub(crate) fn date(text: &str, pattern: &Pattern) -> Option<i32> {
             i32::try_from(timestamp(text, pattern)?.div_euclid(DAY)).ok()
         }
         Pattern::Usual | Pattern::Base64 | Pattern::Number(_) => {
+            if let Some(moment) = plain_date(text.as_bytes()) {
+                return moment.days();
+            }
             let mut reader = Reader::new(text);
             let moment = reader.iso_date()?;
             reader.rest.is_empty().then(|| moment.days())?
         }
     }
+}
+
+/// A date like 2010-08-14, which nearly all dates are; any other is left to the reader.
+#[inline]
+fn plain_date(text: &[u8]) -> Option<Moment> {
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else {
+        return None;
+    };
+    let mut digits = [y1, y2, y3, y4, m1, m2, d1, d2];
+    digits
+        .iter_mut()
+        .for_each(|digit| *digit = digit.wrapping_sub(b'0'));
+    if digits.iter().any(|digit| *digit > 9) {
+        return None;
+    }
+    let [y1, y2, y3, y4, m1, m2, d1, d2] = digits.map(u32::from);
+    Some(Moment {
+        year: ((y1 * 10 + y2) * 100 + y3 * 10 + y4).cast_signed(),
+        month: m1 * 10 + m2,
+        day: d1 * 10 + d2,
+        ..Moment::default()
+    })
 }
 
 /// Microseconds since 1970-01-01T00:00:00Z. A text without an offset is UTC; a day alone is its beginning.

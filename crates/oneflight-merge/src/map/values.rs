@@ -9,6 +9,7 @@ use super::number;
 use super::path::{Path, Special, Step, To};
 use super::records::{Unknown, ValueSpec};
 use crate::rows::{Chunk, Flat, Rows, Scope};
+use bumpalo::Bump;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub(crate) struct Context<'a> {
     pub(crate) lookups: &'a Lookups,
     /// In a flat file: where the column of each name is.
     columns: Vec<Option<usize>>,
+    /// Holds the texts that do not stand in the chunk as they are meant.
+    pub(super) texts: &'a Bump,
 }
 
 /// A place in a row: what stands here, and what encloses it.
@@ -63,7 +66,12 @@ pub(super) enum Raw<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(chunk: &'a Chunk, lookups: &'a Lookups, names: &[String]) -> Self {
+    pub(crate) fn new(
+        chunk: &'a Chunk,
+        lookups: &'a Lookups,
+        names: &[String],
+        texts: &'a Bump,
+    ) -> Self {
         let columns = names
             .iter()
             .map(|name| chunk.file.columns.iter().position(|column| column == name))
@@ -72,6 +80,7 @@ impl<'a> Context<'a> {
             chunk,
             lookups,
             columns,
+            texts,
         }
     }
 
@@ -103,7 +112,27 @@ impl<'a> Context<'a> {
     }
 
     /// The text of a value as the mapping means it; none if it is null.
+    #[inline]
     pub(crate) fn text(
+        &self,
+        spec: &'a ValueSpec,
+        at: &At<'_, 'a>,
+    ) -> Result<Option<&'a str>, Fault> {
+        // Most values are the text of one column, taken as it stands.
+        if let (Here::Flat(flat, row), Some(name)) = (at.here, spec.column())
+            && let Some(column) = self.columns[name]
+        {
+            return Ok(plain(spec, flat.cell(row, column)));
+        }
+        Ok(self.any_text(spec, at)?.map(|text| kept(text, self.texts)))
+    }
+
+    /// Where in a flat row the value stands, if it is the text of one column, taken as it stands.
+    pub(super) fn column(&self, spec: &ValueSpec) -> Option<usize> {
+        self.columns[spec.column()?]
+    }
+
+    fn any_text(
         &self,
         spec: &'a ValueSpec,
         at: &At<'_, 'a>,
@@ -130,7 +159,7 @@ impl<'a> Context<'a> {
     ) -> Result<bool, Fault> {
         for (spec, texts) in when {
             let text = self.text(spec, at)?;
-            if !text.is_some_and(|text| texts.iter().any(|wanted| *wanted == text)) {
+            if !text.is_some_and(|text| texts.iter().any(|wanted| wanted == text)) {
                 return Ok(false);
             }
         }
@@ -296,6 +325,22 @@ impl<'u, 'a> At<'u, 'a> {
 }
 
 impl ValueSpec {
+    /// The name of the column that the value is the text of, if nothing else is done with it.
+    #[inline]
+    fn column(&self) -> Option<usize> {
+        let [path] = &self.from[..] else { return None };
+        let as_it_is = path.up == 0
+            && self.join.is_none()
+            && self.constant.is_none()
+            && self.default.is_none()
+            && self.lookup.is_none()
+            && self.map.is_empty();
+        match path.to {
+            To::Within { name, .. } if as_it_is => Some(name),
+            _ => None,
+        }
+    }
+
     /// Says what is wrong with this value.
     pub(crate) fn fault(&self, value: &str, reason: impl Into<String>) -> Fault {
         Fault {
@@ -352,12 +397,33 @@ fn raw_json(json: &Json) -> Raw<'_> {
     })
 }
 
+/// The text of a value for this text of its column; none if it is null.
+#[inline]
+pub(super) fn plain<'t>(spec: &ValueSpec, text: Option<&'t str>) -> Option<&'t str> {
+    let text = text?;
+    let trimmed = trimmed(text);
+    match is_null(trimmed, &spec.null) {
+        true => None,
+        false if spec.trim => Some(trimmed),
+        false => Some(text),
+    }
+}
+
+/// The text, put where it stays if it does not stand anywhere yet.
+pub(super) fn kept<'a>(text: Cow<'a, str>, texts: &'a Bump) -> &'a str {
+    match text {
+        Cow::Borrowed(text) => text,
+        Cow::Owned(text) => texts.alloc_str(&text),
+    }
+}
+
 pub(super) fn is_null(text: &str, null: &[String]) -> bool {
     null.iter().any(|token| token == text)
 }
 
 /// The text without white space at its ends; one look at each end is enough for most.
-fn trimmed(text: &str) -> &str {
+#[inline]
+pub(super) fn trimmed(text: &str) -> &str {
     let is_plain = |byte: &u8| byte.is_ascii_graphic();
     match text.as_bytes() {
         [] => text,

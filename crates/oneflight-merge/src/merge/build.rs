@@ -3,7 +3,7 @@
 
 use super::digest::Digest;
 use super::fates::{Fate, Fates};
-use crate::batch::{Cell, Rec};
+use crate::batch::{Cell, Rec, Recs};
 use crate::plan::{ColumnKind, ColumnPlan, KeyPlan, Slot, TablePlan};
 use oneflight_sql::{Policy, Record, Value};
 
@@ -31,20 +31,21 @@ pub(crate) struct Deferred {
 }
 
 /// Builds what is to be written of `recs`; marks those as failed that refer to a record that failed.
-pub(crate) fn build(table: usize, plan: &TablePlan, recs: Vec<Rec>, fates: &mut Fates) -> Ready {
+pub(crate) fn build(table: usize, plan: &TablePlan, recs: &Recs, fates: &mut Fates) -> Ready {
     let mut ready = Ready {
         records: Vec::with_capacity(recs.len()),
         recs: Vec::with_capacity(recs.len()),
         ..Ready::default()
     };
-    for (at, rec) in (0u32..).zip(recs) {
+    for rec in recs.iter() {
+        let at = rec.number();
         if !fates.is_pending(table, at) {
             continue;
         }
         let references = plan
             .columns
             .iter()
-            .zip(&rec.cells)
+            .zip(rec.cells())
             .filter_map(|(column, cell)| match column.kind {
                 ColumnKind::Ref(to) if !column.deferred => Some((to, cell)),
                 _ => None,
@@ -53,7 +54,7 @@ pub(crate) fn build(table: usize, plan: &TablePlan, recs: Vec<Rec>, fates: &mut 
             fates.set(table, at, Fate::Failed(why));
             continue;
         }
-        let references = deferred(plan, &rec);
+        let references = deferred(plan, rec);
         let record = record(plan, rec, fates);
         if !references.is_empty() {
             let who = Record {
@@ -75,37 +76,37 @@ pub(crate) fn build(table: usize, plan: &TablePlan, recs: Vec<Rec>, fates: &mut 
 }
 
 /// The key and external id of a record, without its attributes; none while a reference in its key has no id.
-pub(crate) fn who(plan: &TablePlan, rec: &Rec, fates: &Fates) -> Option<Record> {
+pub(crate) fn who(plan: &TablePlan, rec: Rec<'_>, fates: &Fates) -> Option<Record> {
     let known = plan
         .columns
         .iter()
-        .zip(&rec.cells)
+        .zip(rec.cells())
         .filter(|(column, _)| column.key)
         .all(|(column, cell)| match (column.kind, cell) {
-            (ColumnKind::Ref(to), Cell::Ref(at)) => fates.id(to, *at).is_some(),
+            (ColumnKind::Ref(to), Cell::Ref(at)) => fates.id(to, at).is_some(),
             _ => true,
         });
     known.then(|| Record {
-        key: key(plan, &rec.cells, fates),
-        external: rec.external.clone(),
+        key: key(plan, rec, fates),
+        external: rec.external().cloned(),
         attributes: vec![None; plan.sql.attributes.len()].into(),
     })
 }
 
-fn record(plan: &TablePlan, mut rec: Rec, fates: &Fates) -> Record {
-    let key = key(plan, &rec.cells, fates);
+fn record(plan: &TablePlan, rec: Rec<'_>, fates: &Fates) -> Record {
+    let key = key(plan, rec, fates);
     let mut attributes = vec![None; plan.sql.attributes.len()];
-    for (column, cell) in plan.columns.iter().zip(&mut rec.cells) {
+    for (column, cell) in plan.columns.iter().zip(rec.cells()) {
         let (Slot::Attribute(slot) | Slot::Folded { shown: slot, .. }) = column.slot else {
             continue;
         };
         if !column.deferred {
-            attributes[slot] = attribute(column, std::mem::replace(cell, Cell::Unset), fates);
+            attributes[slot] = attribute(column, cell, fates);
         }
     }
     Record {
         key,
-        external: rec.external,
+        external: rec.external().cloned(),
         attributes: attributes.into(),
     }
 }
@@ -117,13 +118,10 @@ fn says_more(plan: &TablePlan, record: &Record) -> bool {
         .any(|(_, attribute)| attribute.policy != Policy::Once)
 }
 
-fn attribute(column: &ColumnPlan, cell: Cell, fates: &Fates) -> Option<Value> {
+fn attribute(column: &ColumnPlan, cell: Cell<'_>, fates: &Fates) -> Option<Value> {
     match cell {
-        Cell::Unset => None,
-        Cell::Null => Some(Value::Null),
-        Cell::Value(value) => Some(value),
-        Cell::Folded { shown, .. } => Some(Value::Text(shown)),
         Cell::Ref(at) => id_of(column, at, fates),
+        cell => cell.value(),
     }
 }
 
@@ -140,11 +138,11 @@ fn id_of(column: &ColumnPlan, at: u32, fates: &Fates) -> Option<Value> {
     id.cloned()
 }
 
-fn key(plan: &TablePlan, cells: &[Cell], fates: &Fates) -> Option<Box<[Value]>> {
+fn key(plan: &TablePlan, rec: Rec<'_>, fates: &Fates) -> Option<Box<[Value]>> {
     let parts = plan
         .columns
         .iter()
-        .zip(cells)
+        .zip(rec.cells())
         .filter(|(column, _)| column.key);
     match plan.key {
         KeyPlan::External => None,
@@ -152,10 +150,10 @@ fn key(plan: &TablePlan, cells: &[Cell], fates: &Fates) -> Option<Box<[Value]>> 
             let mut digest = Digest::default();
             for (column, cell) in parts {
                 match cell {
-                    Cell::Unset | Cell::Null => digest.null(),
-                    Cell::Value(value) => digest.value(value),
-                    Cell::Folded { key, .. } => digest.text(key),
-                    Cell::Ref(at) => digest.value(&id_of(column, *at, fates)?),
+                    Cell::Unset => digest.null(),
+                    Cell::Text(text) | Cell::Folded { key: text, .. } => digest.text(text),
+                    Cell::Ref(at) => digest.value(&id_of(column, at, fates)?),
+                    cell => digest.value(&cell.value()?),
                 }
             }
             Some([digest.finish()].into())
@@ -171,11 +169,11 @@ fn key(plan: &TablePlan, cells: &[Cell], fates: &Fates) -> Option<Box<[Value]>> 
                     continue;
                 };
                 key[slot] = match cell {
-                    Cell::Value(value) => value.clone(),
-                    Cell::Folded { key, .. } => Value::Text(key.clone()),
-                    Cell::Ref(at) => id_of(column, *at, fates)?,
+                    Cell::Folded { key, .. } => Value::Text(key.into()),
+                    Cell::Ref(at) => id_of(column, at, fates)?,
                     // The record is known by its external id alone.
                     Cell::Unset | Cell::Null => return None,
+                    cell => cell.value()?,
                 };
             }
             Some(key.into())
@@ -183,18 +181,18 @@ fn key(plan: &TablePlan, cells: &[Cell], fates: &Fates) -> Option<Box<[Value]>> 
     }
 }
 
-fn deferred(plan: &TablePlan, rec: &Rec) -> Vec<(usize, usize, u32)> {
+fn deferred(plan: &TablePlan, rec: Rec<'_>) -> Vec<(usize, usize, u32)> {
     if !plan.deferred {
         return Vec::new();
     }
     let deferred = plan
         .columns
         .iter()
-        .zip(&rec.cells)
+        .zip(rec.cells())
         .filter(|(column, _)| column.deferred);
     deferred
         .filter_map(|(column, cell)| match (column.slot, column.kind, cell) {
-            (Slot::Attribute(slot), ColumnKind::Ref(to), Cell::Ref(at)) => Some((slot, to, *at)),
+            (Slot::Attribute(slot), ColumnKind::Ref(to), Cell::Ref(at)) => Some((slot, to, at)),
             _ => None,
         })
         .collect()

@@ -61,7 +61,7 @@ pub(crate) fn count(mapped: Mapped, fates: &Fates, tables: Vec<TableCount>) -> W
         tables,
         ..Written::default()
     };
-    for row in &mapped.rows {
+    for row in mapped.rows.iter() {
         match row_part(row, fates) {
             Ok(Part::Existing) => written.existing += 1,
             Ok(Part::Updated) => written.updated += 1,
@@ -73,9 +73,9 @@ pub(crate) fn count(mapped: Mapped, fates: &Fates, tables: Vec<TableCount>) -> W
     written
 }
 
-fn row_part(row: &Row, fates: &Fates) -> Result<Part, Reject> {
+fn row_part(row: Row<'_>, fates: &Fates) -> Result<Part, Reject> {
     let mut part = Part::Existing;
-    for declares in &row.declares {
+    for declares in row.declares {
         let this = match fates.get(declares.table as usize, declares.rec) {
             Fate::Done { effect, .. } => match (declares.again, effect) {
                 (Again::First, Effect::Created) => Part::Inserted,

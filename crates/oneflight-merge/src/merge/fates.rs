@@ -71,10 +71,10 @@ impl Fates {
     /// The failure of the first of these references that has one.
     pub(crate) fn failure<'c>(
         &self,
-        references: impl Iterator<Item = (usize, &'c Cell)>,
+        references: impl Iterator<Item = (usize, Cell<'c>)>,
     ) -> Option<Arc<Failure>> {
         references.into_iter().find_map(|(table, cell)| match cell {
-            Cell::Ref(rec) => match self.get(table, *rec) {
+            Cell::Ref(rec) => match self.get(table, rec) {
                 Fate::Failed(why) => Some(why.clone()),
                 _ => None,
             },

@@ -5,7 +5,7 @@
 use super::build;
 use super::fates::{Failure, Fate, Fates};
 use super::write::Writer;
-use crate::batch::{Cell, Mapped, Rec};
+use crate::batch::{Cell, Mapped, Rec, Recs};
 use crate::error::Error;
 use crate::plan::{ColumnKind, Plan};
 use std::sync::Arc;
@@ -14,9 +14,11 @@ use std::sync::Arc;
 pub(crate) fn demand(plan: &Plan, mapped: &mut Mapped) {
     let tables = plan.tables.iter().zip(&mut mapped.tables);
     for (table, recs) in tables.filter(|(table, _)| !table.required.is_empty()) {
-        for rec in recs {
-            let is_missing = |at: &usize| matches!(rec.cells[*at], Cell::Unset | Cell::Null);
-            rec.create &= !table.required.iter().any(is_missing);
+        for at in 0..recs.len() as u32 {
+            let is_missing = |column: &usize| recs.cell(*column, at).is_empty();
+            if table.required.iter().any(is_missing) {
+                recs.demand(at);
+            }
         }
     }
 }
@@ -28,7 +30,7 @@ pub(crate) async fn look_up(
     mapped: &Mapped,
     fates: &mut Fates,
 ) -> Result<(), Error> {
-    if mapped.tables.iter().flatten().all(|rec| rec.create) {
+    if mapped.tables.iter().all(Recs::all_create) {
         return Ok(());
     }
     let plan = writer.plan();
@@ -39,7 +41,7 @@ pub(crate) async fn look_up(
             .collect();
         let whos: Vec<_> = asked
             .iter()
-            .map(|&rec| build::who(&plan.tables[table], &recs[rec as usize], fates))
+            .map(|&rec| build::who(&plan.tables[table], recs.get(rec), fates))
             .collect();
         if !asked.is_empty() {
             // An earlier row may be the one that declares it.
@@ -57,19 +59,19 @@ pub(crate) async fn look_up(
                         effect: oneflight_sql::Effect::Found,
                     },
                 ),
-                None if recs[rec as usize].create => {}
+                None if recs.get(rec).may_create() => {}
                 None => fates.set(
                     table,
                     rec,
-                    Fate::Failed(Arc::new(not_there(plan, table, &recs[rec as usize]))),
+                    Fate::Failed(Arc::new(not_there(plan, table, recs.get(rec)))),
                 ),
             }
         }
     }
     // A record that may be created was looked up for its id only: what a row says of it is still to be written.
     for (table, recs) in mapped.tables.iter().enumerate() {
-        for (at, _) in recs.iter().enumerate().filter(|(_, rec)| rec.create) {
-            fates.set(table, at as u32, Fate::Pending);
+        for rec in recs.iter().filter(|rec| rec.may_create()) {
+            fates.set(table, rec.number(), Fate::Pending);
         }
     }
     idle(plan, mapped, fates);
@@ -81,7 +83,7 @@ fn wanted(plan: &Plan, mapped: &Mapped) -> Vec<Vec<bool>> {
     let mut wanted: Vec<Vec<bool>> = mapped
         .tables
         .iter()
-        .map(|recs| recs.iter().map(|rec| !rec.create).collect())
+        .map(|recs| recs.iter().map(|rec| !rec.may_create()).collect())
         .collect();
     // P1: keys refer to earlier tables only, so walking backwards meets every record after those that want it.
     for (table, recs) in mapped.tables.iter().enumerate().rev() {
@@ -92,11 +94,11 @@ fn wanted(plan: &Plan, mapped: &Mapped) -> Vec<Vec<bool>> {
             for (column, cell) in plan.tables[table]
                 .columns
                 .iter()
-                .zip(&rec.cells)
+                .zip(rec.cells())
                 .filter(|(column, _)| column.key)
             {
                 if let (ColumnKind::Ref(to), Cell::Ref(rec)) = (column.kind, cell) {
-                    wanted[to][*rec as usize] = true;
+                    wanted[to][rec as usize] = true;
                 }
             }
         }
@@ -112,7 +114,7 @@ fn idle(plan: &Plan, mapped: &Mapped, fates: &mut Fates) {
         .map(|recs| vec![false; recs.len()])
         .collect();
     let mut failing = Vec::new();
-    for row in &mapped.rows {
+    for row in mapped.rows.iter() {
         let roots = || {
             row.declares
                 .iter()
@@ -159,10 +161,10 @@ fn reach(
             continue;
         }
         reached.push((table, rec));
-        let cells = &mapped.tables[table][rec as usize].cells;
+        let cells = mapped.tables[table].get(rec).cells();
         next.extend(plan.tables[table].columns.iter().zip(cells).filter_map(
             |(column, cell)| match (column.kind, cell) {
-                (ColumnKind::Ref(to), Cell::Ref(rec)) => Some((to, *rec)),
+                (ColumnKind::Ref(to), Cell::Ref(rec)) => Some((to, rec)),
                 _ => None,
             },
         ));
@@ -170,22 +172,23 @@ fn reach(
     reached
 }
 
-fn not_there(plan: &Plan, table: usize, rec: &Rec) -> Failure {
+fn not_there(plan: &Plan, table: usize, rec: Rec<'_>) -> Failure {
     let plan = &plan.tables[table];
     let parts = plan
         .columns
         .iter()
-        .zip(&rec.cells)
+        .zip(rec.cells())
         .filter(|(column, _)| column.key);
     let shown: Vec<String> = parts
         .filter_map(|(column, cell)| match cell {
-            Cell::Value(value) => Some(format!("{} {value:?}", column.name)),
-            Cell::Folded { shown, .. } => Some(format!("{} {shown:?}", column.name)),
             Cell::Unset | Cell::Null | Cell::Ref(_) => None,
+            Cell::Folded { shown, .. } => Some(format!("{} {shown:?}", column.name)),
+            cell => cell
+                .value()
+                .map(|value| format!("{} {value:?}", column.name)),
         })
         .chain(
-            rec.external
-                .as_ref()
+            rec.external()
                 .map(|external| format!("external id {:?}", external.id)),
         )
         .collect();

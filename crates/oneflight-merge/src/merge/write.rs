@@ -84,9 +84,8 @@ impl Writer {
                 if !fates.any_pending(table) {
                     continue;
                 }
-                let recs = std::mem::take(&mut mapped.tables[table]);
-                counts[table].conflicts +=
-                    recs.iter().map(|rec| u64::from(rec.conflicts)).sum::<u64>();
+                let recs = &mapped.tables[table];
+                counts[table].conflicts += recs.conflicts();
                 let ready = build(table, &self.plan.tables[table], recs, &mut fates);
                 steps.push(self.write_table(table, chunk, ready));
             }

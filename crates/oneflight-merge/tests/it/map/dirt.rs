@@ -208,7 +208,7 @@ fn chunk(rows: Rows, columns: &[&str]) -> Chunk {
 fn check(plan: &Plan, chunk: &Chunk, rows: usize) -> usize {
     let mapped = Mapper::new(plan, 0, &Lookups::default()).map(chunk);
     assert_eq!(mapped.rows.len() + mapped.rejects.len(), rows, "B3");
-    for declares in mapped.rows.iter().flat_map(|row| &row.declares) {
+    for declares in mapped.rows.iter().flat_map(|row| row.declares) {
         assert!((declares.rec as usize) < mapped.tables[declares.table as usize].len());
     }
     mapped.rows.len()

@@ -6,4 +6,5 @@ mod messages;
 mod real;
 mod rows;
 mod shapes;
+mod sweep;
 mod world;

@@ -285,7 +285,7 @@ fn rows_of_one_identity_are_one_record_by_the_policies_of_its_columns() {
         [Again::First, Again::Changed, Again::Same, Again::Same]
     );
     // The third row's: a3, b3, d3 and its date; what takes the place of another is no conflict.
-    assert_eq!(mapped.tables[0][0].conflicts, 4);
+    assert_eq!(mapped.tables[0].get(0).conflicts(), 4);
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn a_record_that_is_referred_to_first_is_completed_by_its_row() {
     assert!(
         mapped.tables[0]
             .iter()
-            .all(|rec| rec.declared && rec.conflicts == 0)
+            .all(|rec| rec.is_declared() && rec.conflicts() == 0)
     );
     assert!(
         mapped

@@ -216,7 +216,7 @@ fn a_crosswalk_tells_records_apart_by_their_external_ids() {
     );
     assert_eq!(shown(&plan, &mapped, "venue"), ["name=V b:v", "name=W b:w"]);
     assert_eq!(
-        mapped.tables[1][0].conflicts + mapped.tables[0][0].conflicts,
+        mapped.tables[1].get(0).conflicts() + mapped.tables[0].get(0).conflicts(),
         1,
         "V is kept"
     );
@@ -310,7 +310,7 @@ fn a_reference_that_must_be_there_is_marked() {
     assert_eq!(
         mapped.tables[0]
             .iter()
-            .map(|rec| rec.create)
+            .map(|rec| rec.may_create())
             .collect::<Vec<_>>(),
         [true, true]
     );

@@ -95,10 +95,10 @@ impl World {
         self.rejects.extend(mapped.rejects);
         let mut ids: Vec<Vec<usize>> = vec![Vec::new(); plan.tables.len()];
         for (table, recs) in mapped.tables.iter().enumerate() {
-            for rec in recs {
+            for rec in recs.iter() {
                 let id = self.resolve(plan, table, rec, &ids);
                 ids[table].push(id);
-                if rec.declared {
+                if rec.is_declared() {
                     self.declared[table].insert(id, ());
                 }
             }
@@ -106,11 +106,11 @@ impl World {
         for (table, recs) in mapped.tables.iter().enumerate() {
             for (column, cell) in recs
                 .iter()
-                .flat_map(|rec| plan.tables[table].columns.iter().zip(&rec.cells))
+                .flat_map(|rec| plan.tables[table].columns.iter().zip(rec.cells()))
             {
                 if let (ColumnKind::Ref(to), Cell::Ref(at)) = (column.kind, cell) {
                     assert!(
-                        (*at as usize) < mapped.tables[to].len(),
+                        (at as usize) < mapped.tables[to].len(),
                         "B2: a reference dangles"
                     );
                 }
@@ -118,26 +118,23 @@ impl World {
         }
     }
 
-    fn resolve(&mut self, plan: &Plan, table: usize, rec: &Rec, ids: &[Vec<usize>]) -> usize {
+    fn resolve(&mut self, plan: &Plan, table: usize, rec: Rec<'_>, ids: &[Vec<usize>]) -> usize {
         let key = plan.tables[table]
             .columns
             .iter()
-            .zip(&rec.cells)
+            .zip(rec.cells())
             .filter(|(column, _)| column.key);
         let parts: Vec<Option<String>> = key
             .map(|(column, cell)| match (column.kind, cell) {
                 (_, Cell::Unset | Cell::Null) => None,
-                (_, Cell::Value(value)) => Some(format!("{value:?}")),
                 (_, Cell::Folded { key, .. }) => Some(key.to_string()),
-                (ColumnKind::Ref(to), Cell::Ref(at)) => Some(ids[to][*at as usize].to_string()),
+                (ColumnKind::Ref(to), Cell::Ref(at)) => Some(ids[to][at as usize].to_string()),
                 (_, Cell::Ref(_)) => panic!("a reference in a column that is none"),
+                (_, cell) => cell.value().map(|value| format!("{value:?}")),
             })
             .collect();
         let key = format!("{parts:?}");
-        let external = rec
-            .external
-            .as_ref()
-            .map(|external| format!("{external:?}"));
+        let external = rec.external().map(|external| format!("{external:?}"));
         let known = external
             .as_ref()
             .and_then(|external| self.externals[table].get(external))
@@ -189,23 +186,26 @@ pub(crate) fn shown(plan: &Plan, mapped: &Mapped, table: &str) -> Vec<String> {
         .iter()
         .position(|plan| plan.sql.name == table)
         .unwrap_or_else(|| panic!("no table {table}"));
-    let cell = |cell: &Cell| match cell {
+    let cell = |cell: Cell<'_>| match cell {
         Cell::Unset => None,
         Cell::Null => Some("null".to_owned()),
-        Cell::Value(value) => Some(match format!("{value:?}").split_once('(') {
-            Some((_, inner)) => inner.trim_end_matches(')').trim_matches('"').to_owned(),
-            None => format!("{value:?}"),
-        }),
         Cell::Folded { key, shown } => Some(format!("{key}/{shown}")),
         Cell::Ref(rec) => Some(format!("#{rec}")),
+        cell => cell.value().map(|value| {
+            let shown = format!("{value:?}");
+            match shown.split_once('(') {
+                Some((_, inner)) => inner.trim_end_matches(')').trim_matches('"').to_owned(),
+                None => shown,
+            }
+        }),
     };
-    let rec = |rec: &Rec| {
-        let cells = plan.tables[at].columns.iter().zip(&rec.cells);
+    let rec = |rec: Rec<'_>| {
+        let cells = plan.tables[at].columns.iter().zip(rec.cells());
         let cells =
             cells.filter_map(|(column, value)| Some(format!("{}={}", column.name, cell(value)?)));
         let external = rec
-            .external
-            .iter()
+            .external()
+            .into_iter()
             .map(|external| format!("{}:{}", external.source, external.id));
         cells.chain(external).collect::<Vec<_>>().join(" ")
     };
