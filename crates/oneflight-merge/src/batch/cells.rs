@@ -182,9 +182,23 @@ impl Cells {
         }
     }
 
-    /// Appends the cell of the next record, which has this number.
+    /// Appends the cells of the next records.
     #[inline]
-    pub(crate) fn push(&mut self, at: u32, cell: Cell<'_>) {
+    pub(crate) fn extend<'c>(&mut self, cells: impl Iterator<Item = Cell<'c>>) {
+        // As long as all cells have values, a column of words is filled by a loop that does nothing else.
+        let mut cells = cells.peekable();
+        if let (Data::Words(words), true) = (&mut self.data, self.gaps.is_empty()) {
+            while let Some(cell) = cells.next_if(|cell| !cell.is_empty()) {
+                words.push(bits(cell));
+            }
+        }
+        cells.for_each(|cell| self.push(cell));
+    }
+
+    /// Appends the cell of the next record.
+    #[inline]
+    pub(crate) fn push(&mut self, cell: Cell<'_>) {
+        let at = self.len();
         match &mut self.data {
             Data::Words(words) => words.push(bits(cell)),
             Data::Texts(texts) => texts.push(text(cell)),
@@ -197,7 +211,7 @@ impl Cells {
         }
         let gap = Gap::of(cell);
         if gap != Gap::No || !self.gaps.is_empty() {
-            self.gaps.resize(at as usize, Gap::No);
+            self.gaps.resize(at, Gap::No);
             self.gaps.push(gap);
         }
     }

@@ -18,3 +18,5 @@ pub use cells::Cell;
 pub use log::{Again, Declares, Log, Row};
 pub use mapped::{Mapped, Reject};
 pub use recs::{Rec, Recs};
+
+pub(crate) use cells::Cells;

@@ -100,10 +100,26 @@ impl Recs {
         declared: bool,
         create: bool,
     ) -> u32 {
-        let at = self.marks.len() as u32;
         for (column, cell) in self.cells.iter_mut().zip(cells) {
-            column.push(at, *cell);
+            column.push(*cell);
         }
+        self.admit(external, declared, create)
+    }
+
+    /// The columns, to be given the cells of records that have been admitted.
+    pub(crate) fn columns(&mut self) -> &mut [Cells] {
+        &mut self.cells
+    }
+
+    /// Gives the next record its number; its cells are appended by the caller.
+    #[inline]
+    pub(crate) fn admit(
+        &mut self,
+        external: Option<External>,
+        declared: bool,
+        create: bool,
+    ) -> u32 {
+        let at = self.marks.len() as u32;
         if external.is_some() || !self.externals.is_empty() {
             self.externals.resize(at as usize, None);
             self.externals.push(external);

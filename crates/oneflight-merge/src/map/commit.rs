@@ -5,7 +5,7 @@
 
 use super::draft::{Draft, DraftCell, Drafts, Memo};
 use super::values::{Fault, shorten};
-use crate::batch::{Again, Cell, Declares, Log, Recs};
+use crate::batch::{Again, Cell, Cells, Declares, Log, Recs};
 use crate::plan::{Plan, Slot, TablePlan};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -21,6 +21,15 @@ pub(crate) struct Batch {
     refuses: bool,
     /// For each draft of the row, its record.
     recs: Vec<u32>,
+}
+
+/// What is known of a record by its key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Admitted {
+    /// It is there.
+    There(u32),
+    /// It is new, and has no cells yet.
+    New(u32),
 }
 
 #[derive(Debug)]
@@ -88,6 +97,46 @@ impl Batch {
             });
         }
         rec
+    }
+
+    /// Finds the record with this key, or gives it a number; then the caller appends its cells. `late` says of records that have none
+    /// yet whether they have this key.
+    #[inline]
+    pub(crate) fn admit(
+        &mut self,
+        draft: &Draft<'_>,
+        key: &[Cell<'_>],
+        late: impl Fn(u32) -> Option<bool>,
+        log: &mut Log,
+    ) -> Admitted {
+        let mut hasher = self.hasher.build_hasher();
+        key.iter().for_each(|cell| hash_cell(*cell, &mut hasher));
+        let admitted = self.tables[draft.table].admit(draft, hasher.finish(), key, late);
+        if let (Admitted::New(rec), true) = (admitted, draft.declared) {
+            log.declare(Declares {
+                table: draft.table as u32,
+                rec,
+                again: Again::First,
+            });
+        }
+        admitted
+    }
+
+    /// Puts what a row says to a record that is there.
+    pub(crate) fn meet(&mut self, rec: u32, draft: &Draft<'_>, cells: &[Cell<'_>], log: &mut Log) {
+        let again = self.tables[draft.table].meet(rec, draft, cells);
+        if draft.declared {
+            log.declare(Declares {
+                table: draft.table as u32,
+                rec,
+                again,
+            });
+        }
+    }
+
+    /// The columns of a table, to be given the cells of records that have been admitted.
+    pub(crate) fn late(&mut self, table: usize) -> &mut [Cells] {
+        self.tables[table].recs.columns()
     }
 
     /// True if some column refuses a second value: then every row is looked at before it is added.
@@ -158,13 +207,7 @@ impl TableBatch {
     fn add(&mut self, draft: &Draft<'_>, cells: &[Cell<'_>], hasher: &RandomState) -> (u32, Again) {
         let hash = self.hash(draft, cells, hasher);
         if let Some(at) = self.find(hash, draft, cells) {
-            let changed = self.merge(at, cells);
-            let again = match (self.recs.mark(at, draft.declared, draft.create), changed) {
-                (false, _) => Again::First,
-                (true, true) => Again::Changed,
-                (true, false) => Again::Same,
-            };
-            return (at, again);
+            return (at, self.meet(at, draft, cells));
         }
         let external = draft.external.map(|(source, id)| External {
             source: source.clone(),
@@ -173,11 +216,50 @@ impl TableBatch {
         let at = self
             .recs
             .push(cells, external, draft.declared, draft.create);
+        self.enter(hash, at);
+        (at, Again::First)
+    }
+
+    #[inline]
+    fn admit(
+        &mut self,
+        draft: &Draft<'_>,
+        hash: u64,
+        key: &[Cell<'_>],
+        late: impl Fn(u32) -> Option<bool>,
+    ) -> Admitted {
+        let found = self.index.find(hash, |at| {
+            late(*at).unwrap_or_else(|| {
+                self.recs.external(*at).is_none()
+                    && key
+                        .iter()
+                        .zip(&self.key)
+                        .all(|(cell, column)| cell.is_same(&self.recs.cell(*column, *at)))
+            })
+        });
+        if let Some(at) = found {
+            return Admitted::There(*at);
+        }
+        let at = self.recs.admit(None, draft.declared, draft.create);
+        self.enter(hash, at);
+        Admitted::New(at)
+    }
+
+    #[inline]
+    fn enter(&mut self, hash: u64, at: u32) {
         self.hashes.push(hash);
         let hashes = &self.hashes;
         self.index
             .insert_unique(hash, at, |at| hashes[*at as usize]);
-        (at, Again::First)
+    }
+
+    fn meet(&mut self, at: u32, draft: &Draft<'_>, cells: &[Cell<'_>]) -> Again {
+        let changed = self.merge(at, cells);
+        match (self.recs.mark(at, draft.declared, draft.create), changed) {
+            (false, _) => Again::First,
+            (true, true) => Again::Changed,
+            (true, false) => Again::Same,
+        }
     }
 
     fn hash(&self, draft: &Draft<'_>, cells: &[Cell<'_>], hasher: &RandomState) -> u64 {

@@ -64,7 +64,9 @@ impl<'p> Mapper<'p> {
             }
             for row in block {
                 let at = context.row(row);
-                if let Some(sweep) = sweep.as_mut().filter(|sweep| !sweep.is_odd(row - start)) {
+                if let Some(sweep) = &mut sweep
+                    && !sweep.is_odd(row - start, &mut batch)
+                {
                     sweep.commit(row - start, &mut batch, &mut memo, &mut mapped.rows);
                     mapped.rows.end_row(at.line);
                     continue;
@@ -75,25 +77,45 @@ impl<'p> Mapper<'p> {
                     context: &context,
                     memo: &memo,
                 };
-                let drafted = match self.records.objects {
-                    true => object(&at).and_then(|()| drafts.row(rules, &at)),
-                    false => drafts.row(rules, &at),
-                };
-                match drafted.and_then(|()| batch.commit(&mut drafts, &mut memo, &mut mapped.rows))
+                match self
+                    .draft(rules, &at, &mut drafts)
+                    .and_then(|()| batch.commit(&mut drafts, &mut memo, &mut mapped.rows))
                 {
                     Ok(()) => mapped.rows.end_row(at.line),
-                    Err(fault) => mapped.rejects.push(Reject {
-                        line: at.line,
-                        column: fault.column,
-                        value: fault.value,
-                        reason: fault.reason,
-                    }),
+                    Err(fault) => mapped.rejects.push(fault.reject(at.line)),
                 }
+            }
+            if let Some(sweep) = &mut sweep {
+                sweep.finish(&mut batch);
             }
         }
         mapped.rejects.sort_by_key(|reject| reject.line);
         mapped.tables = batch.into_tables();
         mapped
+    }
+
+    /// Drafts the records of a row.
+    fn draft<'a>(
+        &self,
+        rules: Rules<'_, 'a>,
+        at: &At<'_, 'a>,
+        drafts: &mut Drafts<'a>,
+    ) -> Result<(), Fault> {
+        if self.records.objects {
+            object(at)?;
+        }
+        drafts.row(rules, at)
+    }
+}
+
+impl Fault {
+    fn reject(self, line: u64) -> Reject {
+        Reject {
+            line,
+            column: self.column,
+            value: self.value,
+            reason: self.reason,
+        }
     }
 }
 

@@ -427,6 +427,7 @@ pub(super) fn trimmed(text: &str) -> &str {
     let is_plain = |byte: &u8| byte.is_ascii_graphic();
     match text.as_bytes() {
         [] => text,
+        [only] if is_plain(only) => text,
         [first, .., last] if is_plain(first) && is_plain(last) => text,
         _ => text.trim(),
     }

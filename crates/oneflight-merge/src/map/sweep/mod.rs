@@ -1,0 +1,15 @@
+//! Sweeping: the plain rows of a flat chunk, read column by column, so that a cell costs a turn of a short loop.
+//!
+//!   block of rows ──read: one column after the other──▶ cells ──row by row──▶ who it is ──one column after the other──▶ Batch
+//!                                        └─ a row that is odd ──▶ Drafts, in its turn
+//!
+//! E1. A row is swept only where drafting it would come to the same; all others are odd, and drafted.
+//! E2. Nothing is committed before a row is known not to be odd (D1).
+//! E3. A new record has its number, and its place in the index, at once; its cells may be appended later, but before anybody
+//!     outside the sweep asks for them.
+
+mod columns;
+mod rows;
+mod steps;
+
+pub(crate) use rows::{BLOCK, Sweep};
