@@ -61,6 +61,7 @@ pub(crate) struct Sizes {
     pub(crate) references: usize,
     pub(crate) keys: usize,
     pub(crate) passes: usize,
+    pub(crate) reading_rows: u32,
 }
 
 impl Sizes {
@@ -71,6 +72,7 @@ impl Sizes {
         references: 20_000,
         keys: 2_000,
         passes: 2,
+        reading_rows: 1_000_000,
     };
     const SMOKE: Self = Self {
         rows: 2_000,
@@ -79,6 +81,7 @@ impl Sizes {
         references: 400,
         keys: 40,
         passes: 1,
+        reading_rows: 2_000,
     };
 }
 

@@ -2,6 +2,7 @@
 
 mod bars;
 mod chart;
+mod reading;
 mod tables;
 
 use crate::run::Results;
@@ -23,7 +24,7 @@ impl<'r> Report<'r> {
     pub(crate) fn text(&self) -> String {
         let machine = &self.results.machine;
         let mut text = format!(
-            "Measured on {}: {}, {} cores, {}; load average at the start {}; best of {} passes.\n\n{}.\n\n{}.\n",
+            "Measured on {}: {}, {} cores, {}; load average at the start {}; leagues are loaded {} times, and the best counts.\n\n{}.\n\n{}.\n",
             machine.date,
             machine.processor,
             machine.cores,

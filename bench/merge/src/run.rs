@@ -10,20 +10,20 @@ use crate::memory::{self, Memory, Peak};
 use crate::options::{Options, Part, Sizes};
 use crate::place::Engine;
 use crate::program::Program;
+use crate::reading::{self, Reading};
 use crate::tools::{self, Python, Tool};
 use reporting::{Machine, machine};
 use std::path::{Path, PathBuf};
 
 /// The programs whose versions are told.
-const TOOLS: [(&str, &str); 4] = [
+const TOOLS: [(&str, &str); 3] = [
     ("rustc", "--version"),
-    ("sqlite3", "--version"),
-    ("psql", "--version"),
-    ("mariadb", "--version"),
+    ("python3", "--version"),
+    ("valgrind", "--version"),
 ];
 
 /// The packages whose versions are told.
-const PACKAGES: [&str; 3] = ["oneflight-sql", "sqlx", "tokio-postgres"];
+const PACKAGES: [&str; 4] = ["oneflight-merge", "sqlx", "tokio-postgres", "csv"];
 
 /// Everything that was measured.
 #[derive(Debug, serde::Serialize)]
@@ -35,6 +35,7 @@ pub(crate) struct Results {
     pub(crate) loads: Vec<Load>,
     pub(crate) memory: Option<Memory>,
     pub(crate) tools: Vec<Tool>,
+    pub(crate) reading: Vec<Reading>,
 }
 
 /// Runs everything that is asked for, and tells on stderr how far it is.
@@ -49,6 +50,7 @@ pub(crate) fn measure(options: &Options) -> Result<Results, String> {
         loads: Vec::new(),
         memory: None,
         tools: Vec::new(),
+        reading: Vec::new(),
     };
     let work = work()?;
     let program = Program::find(options.program.as_deref())?;
@@ -62,6 +64,12 @@ pub(crate) fn measure(options: &Options) -> Result<Results, String> {
                 .missing
                 .push(format!("sqlite-utils and dlt were not run: {why}")),
         }
+    }
+    // This process itself reads, and grows by it: after all that is measured from outside (R2).
+    if options.has(Part::Reading) {
+        eprintln!("bench-merge: reading alone");
+        let rows = options.sizes.reading_rows;
+        results.reading = reading::all(rows).map_err(|why| format!("reading: {why}"))?;
     }
     Ok(results)
 }

@@ -78,7 +78,11 @@ pub fn number(figure: Option<f64>) -> String {
 /// A ratio.
 #[must_use]
 pub fn times(ratio: Option<f64>) -> String {
-    ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}×"))
+    match ratio {
+        None => "–".to_owned(),
+        Some(ratio) if ratio < 100.0 => format!("{ratio:.2}×"),
+        Some(ratio) => format!("{}×", grouped(ratio)),
+    }
 }
 
 /// A whole number, thousands apart.
@@ -106,6 +110,8 @@ mod tests {
             ["0.009", "1", "2.35", "61.2", "1,234", "1,000,000"]
         );
         assert_eq!(number(None), "–");
+        let ratios = [Some(1.634), Some(9_279.4), None].map(times);
+        assert_eq!(ratios, ["1.63×", "9,279×", "–"]);
     }
 
     #[test]

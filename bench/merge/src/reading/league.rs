@@ -146,7 +146,11 @@ impl Row {
     }
 
     fn goals(&self) -> u32 {
-        if self.row % 7 == 0 { self.row % 4 } else { 0 }
+        if self.row.is_multiple_of(7) {
+            self.row % 4
+        } else {
+            0
+        }
     }
 }
 

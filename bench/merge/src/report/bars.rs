@@ -1,6 +1,6 @@
 //! The bars that were set before anything was built, and whether they are met.
 
-use super::mebibytes;
+use super::{mebibytes, reading};
 use crate::load::Load;
 use crate::place::Engine;
 use crate::run::Results;
@@ -21,6 +21,7 @@ fn all(results: &Results) -> Vec<Bar> {
     all.extend(tools(results));
     all.extend(memory(results));
     all.push(busy(results));
+    all.extend(reading::bars(results));
     all
 }
 

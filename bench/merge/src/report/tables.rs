@@ -1,13 +1,18 @@
 //! The tables, one for each thing that is measured.
 
-use super::mebibytes;
+use super::{mebibytes, reading};
 use crate::load::{Load, Run};
 use crate::run::Results;
 use reporting::{Table, number, times};
 
 /// All that were run, in order.
 pub(super) fn all(results: &Results) -> Vec<Table> {
-    let tables = [loads(results), tools(results), memory(results)];
+    let tables = [
+        loads(results),
+        tools(results),
+        memory(results),
+        reading::table(results),
+    ];
     tables
         .into_iter()
         .filter(|table| !table.rows.is_empty())
