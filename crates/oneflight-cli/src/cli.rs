@@ -3,6 +3,8 @@
 use crate::exit::CODES;
 use crate::target::Target;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use oneflight_lab::feed::Order;
+use oneflight_lab::merge::{Case, Way};
 use std::path::PathBuf;
 
 const ABOUT: &str = "One key, one flight, one row: merges feeds into a database without duplicates and without orphans";
@@ -14,6 +16,13 @@ Examples:
   zcat results.csv.gz | oneflight merge results.toml --dry-run --format json      (path = \"-\" in the map)
 
 A merge may be repeated at any time: what is there already stays as it is.";
+
+const LAB_MERGE_EXAMPLES: &str = "\
+Examples:
+  oneflight lab merge                                        in a temporary SQLite file: half a minute
+  oneflight lab merge --into postgres://ann@localhost/postgres --round-trip 40
+  oneflight lab merge --into mysql://ann@localhost/mysql --ways sequential,flights,batches --svg ways.svg
+  oneflight lab merge --case rows --rows 200000 --format json";
 
 /// The program's arguments.
 #[derive(Debug, Parser)]
@@ -32,6 +41,9 @@ pub(crate) enum Command {
     /// Look for duplicates, dangling references and other trouble in a merged database
     #[command(after_help = CODES)]
     Audit(AuditArgs),
+    /// Measure every way of doing the job beside each other, on a database of its own
+    #[command(after_help = CODES)]
+    Lab(LabArgs),
     /// Make up a league's feeds in a folder, merge them into a new SQLite file, and audit it
     #[command(after_help = CODES)]
     Demo(DemoArgs),
@@ -100,6 +112,101 @@ pub(crate) struct DemoArgs {
     /// The folder to make; one that exists is used only if nothing but an earlier demo is in it
     #[arg(value_name = "DIR", default_value = "oneflight-demo")]
     pub(crate) dir: PathBuf,
+}
+
+/// `oneflight lab`
+#[derive(Args, Debug)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    pub(crate) experiment: Experiment,
+}
+
+/// What to measure.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Experiment {
+    /// Every way of merging: one by one, cached, naive, behind a mutex or a queue, flights, flights and batches, bulk load by hand
+    #[command(after_help = LAB_MERGE_EXAMPLES, after_long_help = format!("{LAB_MERGE_EXAMPLES}\n\n{CODES}"))]
+    Merge(LabMergeArgs),
+}
+
+/// `oneflight lab merge`
+#[derive(Args, Debug)]
+pub(crate) struct LabMergeArgs {
+    /// The server: postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE. A scratch database is made there and dropped; no
+    /// other is touched [default: SQLite, in a temporary file]
+    #[arg(long, value_name = "URL", value_parser = target)]
+    pub(crate) into: Option<Target>,
+
+    /// What to measure: references (to things, which become ids), rows (a whole merge, facts included)
+    #[arg(
+        long,
+        value_name = "CASES",
+        value_delimiter = ',',
+        default_value = "references,rows"
+    )]
+    pub(crate) case: Vec<Case>,
+
+    /// How many references there are
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub(crate) references: u32,
+
+    /// To how many things they are; some are named far more often than most
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    pub(crate) keys: u32,
+
+    /// Rows of the whole merge, three references each
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub(crate) rows: u32,
+
+    /// Round trips, in milliseconds, that a proxy in the program adds; SQLite is in the process and has none
+    #[arg(
+        long,
+        value_name = "MS",
+        value_delimiter = ',',
+        default_value = "0,10,40,80"
+    )]
+    pub(crate) round_trip: Vec<u64>,
+
+    /// Orders of the references: shuffled, clustered (all of one thing side by side)
+    #[arg(
+        long,
+        value_name = "ORDERS",
+        value_delimiter = ',',
+        default_value = "shuffled,clustered"
+    )]
+    pub(crate) order: Vec<Order>,
+
+    /// The ways: sequential, mutex, queue, cached, naive, flights, by-hand, batches [default: all]
+    #[arg(long, value_name = "WAYS", value_delimiter = ',')]
+    pub(crate) ways: Vec<Way>,
+
+    /// Connections of the ways that use many, 1 to 1,000
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub(crate) connections: u32,
+
+    /// References for which a way is measured that would take minutes; the whole is scaled by the counted round trips
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) part: u32,
+
+    /// Another seed, another feed of the same shape
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// The name of the scratch database; nothing is done if it exists
+    #[arg(long, value_name = "NAME", default_value = "oneflight_lab")]
+    pub(crate) scratch: String,
+
+    /// Write a chart to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Write all figures to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// How to print the figures on standard output
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 }
 
 /// `--into`, the same for all commands.

@@ -90,6 +90,24 @@ impl From<oneflight_merge::Error> for Failure {
     }
 }
 
+impl From<oneflight_lab::Error> for Failure {
+    fn from(error: oneflight_lab::Error) -> Self {
+        let exit = match () {
+            () if error.is_usage() || error.is_taken() => Exit::Usage,
+            () if error.is_database() => Exit::Database,
+            () => Exit::Internal,
+        };
+        let hint = error
+            .is_taken()
+            .then(|| "if nobody needs it, drop it; or name another with --scratch NAME".to_owned());
+        Self {
+            exit,
+            error: error.into(),
+            hint,
+        }
+    }
+}
+
 /// The message, its causes behind it, and the hint on a line of its own.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

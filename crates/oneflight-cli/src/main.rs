@@ -1,6 +1,6 @@
-//! The program `oneflight`: merges feeds into a database, audits it, and shows what that means in a demo.
+//! The program `oneflight`: merges feeds into a database, audits it, shows what that means in a demo, and measures it in a lab.
 //!
-//!   cli ──▶ command/{merge,audit,demo}: plan ─▶ run ─▶ report ──▶ print          exit: codes and messages
+//!   cli ──▶ command/{merge,audit,demo,lab}: plan ─▶ run ─▶ report ──▶ print          exit: codes and messages
 //!
 //! Data goes to standard output, all else to standard error.
 #![forbid(unsafe_code)]
@@ -41,6 +41,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
             Command::Merge(args) => command::merge::command(args).await,
             Command::Audit(args) => command::audit::command(args).await,
             Command::Demo(args) => command::demo::command(args).await,
+            Command::Lab(args) => command::lab::command(args).await,
         }
     });
     // A thread that still waits for standard input must not keep the program from ending.

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod demo;
+pub(crate) mod lab;
 pub(crate) mod merge;
 
 mod map;

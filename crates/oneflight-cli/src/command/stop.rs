@@ -29,8 +29,9 @@ impl Drop for Listener {
     }
 }
 
+/// Waits for Ctrl-C or SIGTERM.
 #[cfg(unix)]
-async fn asked() {
+pub(crate) async fn asked() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         return interrupted().await;
@@ -41,8 +42,9 @@ async fn asked() {
     }
 }
 
+/// Waits for Ctrl-C.
 #[cfg(not(unix))]
-async fn asked() {
+pub(crate) async fn asked() {
     interrupted().await;
 }
 

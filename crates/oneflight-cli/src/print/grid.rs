@@ -17,8 +17,13 @@ impl Grid {
     /// Adds a row.
     pub(crate) fn row(&mut self, name: &str, numbers: &[u64]) {
         let numbers = numbers.iter().map(|&n| super::count(n));
+        self.cells(name, numbers);
+    }
+
+    /// Adds a row of numbers that are written already.
+    pub(crate) fn cells(&mut self, name: &str, cells: impl IntoIterator<Item = String>) {
         self.rows
-            .push(std::iter::once(super::plain(name)).chain(numbers).collect());
+            .push(std::iter::once(super::plain(name)).chain(cells).collect());
     }
 
     /// The table as text, each line ended.

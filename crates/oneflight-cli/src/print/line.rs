@@ -27,6 +27,13 @@ pub(crate) fn err(text: &str) {
     let _ = stderr.write_all(b"\n");
 }
 
+/// Writes a piece of a line to standard error, without the passwords in it.
+pub(crate) fn err_part(text: &str) {
+    let _ = std::io::stderr()
+        .lock()
+        .write_all(crate::target::scrub(text).as_bytes());
+}
+
 /// A text of someone else's as it may stand in a line of ours: control characters are escaped, so that no feed can move the
 /// cursor of the terminal or begin a line of its own.
 pub(crate) fn plain(text: &str) -> String {

@@ -11,6 +11,6 @@ mod numbers;
 mod progress;
 
 pub(crate) use grid::Grid;
-pub(crate) use line::{err, out, plain, shell};
+pub(crate) use line::{err, err_part, out, plain, shell};
 pub(crate) use numbers::{count, seconds};
 pub(crate) use progress::{Numbers, Progress, Voice};
