@@ -3,3 +3,4 @@
 
 mod accept;
 mod cli;
+mod lab;
