@@ -136,7 +136,8 @@ mod tests {
     #[test]
     fn what_cannot_be_measured_is_said_before_anything_begins() {
         assert!(Settings::default().check().is_ok());
-        let wrong: [(fn(&mut Settings), &str); 5] = [
+        type Spoil = fn(&mut Settings);
+        let wrong: [(Spoil, &str); 5] = [
             (|s| s.keys = 0, "at least one key"),
             (
                 |s| s.keys = 30_000,

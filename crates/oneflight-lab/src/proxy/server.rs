@@ -222,22 +222,21 @@ mod tests {
 
     #[test]
     fn a_url_is_cut_at_host_and_port() {
-        let cut = |url| address(url).map(|(before, server, after)| (before, server, after));
         let server = |text: &str| text.to_owned();
         assert_eq!(
-            cut("postgres://u:p@h:1/db?x=@"),
+            address("postgres://u:p@h:1/db?x=@"),
             Some(("postgres://u:p@", server("h:1"), "/db?x=@"))
         );
         assert_eq!(
-            cut("postgres://h/db"),
+            address("postgres://h/db"),
             Some(("postgres://", server("h:5432"), "/db"))
         );
         assert_eq!(
-            cut("mysql://u@[::1]"),
+            address("mysql://u@[::1]"),
             Some(("mysql://u@", server("[::1]:3306"), ""))
         );
-        assert_eq!(cut("mysql:///db"), None);
-        assert_eq!(cut("sqlite:a.db"), None);
-        assert_eq!(cut("echo://h/"), None);
+        assert_eq!(address("mysql:///db"), None);
+        assert_eq!(address("sqlite:a.db"), None);
+        assert_eq!(address("echo://h/"), None);
     }
 }
