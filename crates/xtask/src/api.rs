@@ -18,12 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates that are published, the program excepted: it has no interface in Rust.
-const CRATES: [&str; 4] = [
-    "oneflight",
-    "oneflight-sql",
-    "oneflight-merge",
-    "oneflight-lab",
-];
+const CRATES: [&str; 3] = ["oneflight", "oneflight-sql", "oneflight-merge"];
 
 /// The toolchain of P1, and the format that it writes and our reader knows.
 const TOOLCHAIN: &str = "1.95.0";
