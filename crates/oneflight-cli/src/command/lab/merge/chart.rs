@@ -67,7 +67,7 @@ mod tests {
     fn ten_times_as_long_is_one_step_more() {
         let drawn = chart(
             &[bar("slow", 1_000.0), bar("fast", 10.0), bar("a", 0.1)],
-            47,
+            50,
         );
         // Room for 30 columns: from 0.1 s, which is where the scale begins, to 1,000 s.
         let blocks: Vec<usize> = drawn
@@ -91,8 +91,8 @@ mod tests {
         }
         assert_eq!(
             chart(&bars, 60),
-            "one by one           ████████████████████ 15 min 57 s\n\
-             flights and batches  ▎ 116 ms  8,250×\n"
+            "one by one           ████████████████████████ 15 min 57 s\n\
+             flights and batches  ▍ 116 ms  8,250×\n"
         );
     }
 
