@@ -53,6 +53,66 @@ pub enum Value {
     Bytes(Box<[u8]>),
 }
 
+/// One value, borrowed: what is only looked at needs no copy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ValueRef<'v> {
+    /// No value.
+    Null,
+    /// Text.
+    Text(&'v str),
+    /// An integer.
+    Int(i64),
+    /// A finite float.
+    Real(f64),
+    /// A decimal in canonical form, see [`Value::Decimal`].
+    Decimal(&'v str),
+    /// True or false.
+    Bool(bool),
+    /// Days since 1970-01-01.
+    Date(i32),
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    Timestamp(i64),
+    /// A UUID.
+    Uuid([u8; 16]),
+    /// Bytes.
+    Bytes(&'v [u8]),
+}
+
+impl<'v> From<&'v Value> for ValueRef<'v> {
+    fn from(value: &'v Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Text(text) => Self::Text(text),
+            Value::Int(int) => Self::Int(*int),
+            Value::Real(real) => Self::Real(*real),
+            Value::Decimal(text) => Self::Decimal(text),
+            Value::Bool(bool) => Self::Bool(*bool),
+            Value::Date(days) => Self::Date(*days),
+            Value::Timestamp(micros) => Self::Timestamp(*micros),
+            Value::Uuid(uuid) => Self::Uuid(*uuid),
+            Value::Bytes(bytes) => Self::Bytes(bytes),
+        }
+    }
+}
+
+impl From<ValueRef<'_>> for Value {
+    fn from(value: ValueRef<'_>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Text(text) => Self::Text(text.into()),
+            ValueRef::Int(int) => Self::Int(int),
+            ValueRef::Real(real) => Self::Real(real),
+            ValueRef::Decimal(text) => Self::Decimal(text.into()),
+            ValueRef::Bool(bool) => Self::Bool(bool),
+            ValueRef::Date(days) => Self::Date(days),
+            ValueRef::Timestamp(micros) => Self::Timestamp(micros),
+            ValueRef::Uuid(uuid) => Self::Uuid(uuid),
+            ValueRef::Bytes(bytes) => Self::Bytes(bytes.into()),
+        }
+    }
+}
+
 impl Value {
     /// True if there is no value.
     pub fn is_null(&self) -> bool {

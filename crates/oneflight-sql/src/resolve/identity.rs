@@ -7,10 +7,12 @@
 //!     row. That they do not make two is the store's affair, which locks both.)
 //! I2. Equal identities have equal bytes, and nothing else has.
 //! I3. Two records with one identity and one detail are the same record, but for spellings that are set once.
+//! I4. A record and what is lent of it have one print and one detail.
 
 use crate::record::{External, Record};
 use crate::schema::{Policy, Table};
-use crate::value::Value;
+use crate::value::ValueRef;
+use siphasher::sip128::{Hasher128 as _, SipHasher13};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 
@@ -21,12 +23,16 @@ pub(crate) struct Wanted(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     identity: Box<[u8]>,
-    print: u128,
+    print: Print,
     detail: u64,
     round: Round,
     epoch: u64,
     record: Record,
 }
+
+/// The fingerprint of an identity. Two of a million keys share one with a chance of about 10⁻²⁷.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Print(pub(crate) u64, pub(crate) u64);
 
 /// Which flight a record is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +70,7 @@ impl Wanted {
     }
 
     /// The fingerprint of the identity: what is remembered is known by it.
-    pub(crate) fn print(&self) -> u128 {
+    pub(crate) fn print(&self) -> Print {
         self.0.print
     }
 
@@ -85,28 +91,40 @@ impl Eq for Wanted {}
 impl Hash for Wanted {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // The print is a hash already, and says it all but for the round, which equality looks at.
-        state.write_u64(self.0.print as u64);
+        state.write_u64(self.0.print.0);
     }
 }
 
 /// Takes fingerprints. Keyed with secrets of this process, because what is remembered is told apart by the print alone: who can
 /// choose keys must not be able to choose two with one print.
-#[derive(Debug, Default)]
-pub(crate) struct Printer {
-    low: RandomState,
-    high: RandomState,
+#[derive(Debug)]
+pub(crate) struct Printer(SipHasher13);
+
+impl Default for Printer {
+    fn default() -> Self {
+        let secret = || RandomState::new().hash_one(0_u8);
+        Self(SipHasher13::new_with_keys(secret(), secret()))
+    }
 }
 
 impl Printer {
     /// The record as a key for flights (I1 to I3). Those of one epoch share them: what was asked for before all was forgotten is
     /// no answer for who asks after it.
     pub(crate) fn wanted(&self, record: Record, table: &Table, epoch: u64) -> Wanted {
-        let identity = match (&record.external, &record.key) {
-            (Some(external), _) => of_external(external),
-            (None, key) => of_key(key.as_deref().unwrap_or_default()),
-        };
-        let print = self.print(&identity);
-        let detail = self.detail(&record, table);
+        let external = record.external.as_ref().map(of_external);
+        let key = || record.key.iter().flatten().map(ValueRef::from);
+        let mut identity = Vec::with_capacity(64);
+        match external {
+            Some(external) => put_external(external, &mut identity),
+            None => put_key(key(), &mut identity),
+        }
+        let mut hasher = self.0;
+        hasher.put(&identity);
+        let print = finish(&hasher);
+        let key = key().take_while(|_| external.is_some());
+        let said = (0..).zip(&record.attributes);
+        let said = said.filter_map(|(slot, value)| Some((slot, value.as_ref()?.into())));
+        let detail = self.detail(table, key, said);
         let (identity, round) = (identity.into(), Round::Shared);
         Wanted(Arc::new(Inner {
             identity,
@@ -118,80 +136,116 @@ impl Printer {
         }))
     }
 
-    fn print(&self, identity: &[u8]) -> u128 {
-        u128::from(self.high.hash_one(identity)) << 64 | u128::from(self.low.hash_one(identity))
+    /// The print of whoever has this external id, or without one this key (I4).
+    pub(crate) fn print<'v>(
+        &self,
+        external: Option<(&str, &str)>,
+        key: impl Iterator<Item = ValueRef<'v>>,
+    ) -> Print {
+        let mut hasher = self.0;
+        match external {
+            Some(external) => put_external(external, &mut hasher),
+            None => put_key(key, &mut hasher),
+        }
+        finish(&hasher)
     }
 
-    /// What the record says beside whom it is about; 0 if nothing.
-    fn detail(&self, record: &Record, table: &Table) -> u64 {
-        let mut said = Vec::new();
-        if let (Some(_), Some(key)) = (&record.external, &record.key) {
-            said = of_key(key);
+    /// What is said beside whom it is about; 0 if nothing. `key` is empty if the key says whom; slots come in their order.
+    pub(crate) fn detail<'v>(
+        &self,
+        table: &Table,
+        key: impl Iterator<Item = ValueRef<'v>>,
+        said: impl Iterator<Item = (usize, ValueRef<'v>)>,
+    ) -> u64 {
+        let mut hasher = self.0;
+        let mut key = key.peekable();
+        let mut is_silent = key.peek().is_none();
+        if !is_silent {
+            put_key(key, &mut hasher);
         }
-        for (at, (value, attribute)) in record.attributes.iter().zip(&table.attributes).enumerate()
-        {
-            match value {
-                None | Some(Value::Null) => {}
-                Some(_) if attribute.policy == Policy::Once => {}
-                Some(value) => {
-                    said.extend_from_slice(&(at as u32).to_le_bytes());
-                    encode(value, &mut said);
-                }
+        for (slot, value) in said {
+            if matches!(value, ValueRef::Null) || table.attributes[slot].policy == Policy::Once {
+                continue;
             }
+            is_silent = false;
+            hasher.put(&(slot as u32).to_le_bytes());
+            put(value, &mut hasher);
         }
-        if said.is_empty() {
+        if is_silent {
             0
         } else {
-            self.low.hash_one(&said).max(1)
+            finish(&hasher).0.max(1)
         }
     }
 }
 
-fn of_external(external: &External) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(16 + external.source.len() + external.id.len());
-    bytes.push(b'x');
-    encode_bytes(external.source.as_bytes(), &mut bytes);
-    encode_bytes(external.id.as_bytes(), &mut bytes);
-    bytes
+fn finish(hasher: &SipHasher13) -> Print {
+    let print = hasher.finish128();
+    Print(print.h1, print.h2)
 }
 
-fn of_key(key: &[Value]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(32);
-    bytes.push(b'k');
-    key.iter().for_each(|value| encode(value, &mut bytes));
-    bytes
+/// Where bytes go: into a list, or at once into a print.
+trait Sink {
+    fn put(&mut self, bytes: &[u8]);
 }
 
-/// Appends a value so that it can be read back, which nobody does: then different lists have different bytes (I2).
-fn encode(value: &Value, bytes: &mut Vec<u8>) {
-    match value {
-        Value::Null => bytes.push(0),
-        Value::Text(text) => tagged(1, text.as_bytes(), bytes),
-        Value::Int(int) => tagged(2, &int.to_le_bytes(), bytes),
-        Value::Real(real) => tagged(3, &real.to_bits().to_le_bytes(), bytes),
-        Value::Decimal(text) => tagged(4, text.as_bytes(), bytes),
-        Value::Bool(bool) => tagged(5, &[u8::from(*bool)], bytes),
-        Value::Date(days) => tagged(6, &days.to_le_bytes(), bytes),
-        Value::Timestamp(micros) => tagged(7, &micros.to_le_bytes(), bytes),
-        Value::Uuid(uuid) => tagged(8, uuid, bytes),
-        Value::Bytes(blob) => tagged(9, blob, bytes),
+impl Sink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
     }
 }
 
-fn tagged(tag: u8, value: &[u8], bytes: &mut Vec<u8>) {
-    bytes.push(tag);
-    encode_bytes(value, bytes);
+impl Sink for SipHasher13 {
+    fn put(&mut self, bytes: &[u8]) {
+        self.write(bytes);
+    }
 }
 
-fn encode_bytes(value: &[u8], bytes: &mut Vec<u8>) {
-    bytes.extend_from_slice(&(value.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(value);
+fn of_external(external: &External) -> (&str, &str) {
+    (&external.source, &external.id)
+}
+
+fn put_external((source, id): (&str, &str), sink: &mut impl Sink) {
+    sink.put(b"x");
+    put_bytes(source.as_bytes(), sink);
+    put_bytes(id.as_bytes(), sink);
+}
+
+fn put_key<'v>(key: impl Iterator<Item = ValueRef<'v>>, sink: &mut impl Sink) {
+    sink.put(b"k");
+    key.for_each(|value| put(value, sink));
+}
+
+/// Adds a value so that it could be read back, which nobody does: then different lists have different bytes (I2).
+fn put(value: ValueRef<'_>, sink: &mut impl Sink) {
+    match value {
+        ValueRef::Null => sink.put(&[0]),
+        ValueRef::Text(text) => tagged(1, text.as_bytes(), sink),
+        ValueRef::Int(int) => tagged(2, &int.to_le_bytes(), sink),
+        ValueRef::Real(real) => tagged(3, &real.to_bits().to_le_bytes(), sink),
+        ValueRef::Decimal(text) => tagged(4, text.as_bytes(), sink),
+        ValueRef::Bool(bool) => tagged(5, &[u8::from(bool)], sink),
+        ValueRef::Date(days) => tagged(6, &days.to_le_bytes(), sink),
+        ValueRef::Timestamp(micros) => tagged(7, &micros.to_le_bytes(), sink),
+        ValueRef::Uuid(uuid) => tagged(8, &uuid, sink),
+        ValueRef::Bytes(blob) => tagged(9, blob, sink),
+    }
+}
+
+fn tagged(tag: u8, value: &[u8], sink: &mut impl Sink) {
+    sink.put(&[tag]);
+    put_bytes(value, sink);
+}
+
+fn put_bytes(value: &[u8], sink: &mut impl Sink) {
+    sink.put(&(value.len() as u64).to_le_bytes());
+    sink.put(value);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, Entity, Fold, Kind};
+    use crate::{Draft, Entity, Fold, Kind, Value};
 
     fn users() -> Entity {
         let table = Table::builder("users")
@@ -252,7 +306,48 @@ mod tests {
     }
 
     #[test]
+    fn what_is_lent_of_a_record_has_its_print_and_its_detail() {
+        let (printer, users) = (Printer::default(), users());
+        for (external, key, name) in [
+            (None, Some("ada"), None),
+            (
+                None,
+                Some("ada"),
+                Some("Ada, of whom much more can be said"),
+            ),
+            (Some(("opta", "p17733")), Some("ada"), Some("Ada")),
+            (Some(("opta", "p17733")), None, None),
+        ] {
+            let mut draft = Draft::new();
+            if let Some(key) = key {
+                draft = draft.key(key).set("email", key);
+            }
+            if let Some((source, id)) = external {
+                draft = draft.external(source, id);
+            }
+            if let Some(name) = name {
+                draft = draft.set("name", name);
+            }
+            let whole = wanted(&printer, draft);
+            let key = || key.map(ValueRef::Text).into_iter();
+            let said = [(0, key().next()), (1, name.map(ValueRef::Text))];
+            let said = said
+                .into_iter()
+                .filter_map(|(slot, value)| Some((slot, value?)));
+            let beside = key().take_while(|_| external.is_some());
+            let detail = printer.detail(users.table(), beside, said);
+            assert_eq!(printer.print(external, key()), whole.print(), "I4");
+            assert_eq!(detail, whole.detail(), "I4");
+        }
+    }
+
+    #[test]
     fn values_of_different_kinds_or_cuts_have_different_bytes() {
+        fn of_key(values: &[Value]) -> Vec<u8> {
+            let mut bytes = Vec::new();
+            put_key(values.iter().map(ValueRef::from), &mut bytes);
+            bytes
+        }
         let all = [
             vec![Value::Text("ab".into()), Value::Text("c".into())],
             vec![Value::Text("a".into()), Value::Text("bc".into())],

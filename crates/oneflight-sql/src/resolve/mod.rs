@@ -14,5 +14,5 @@ pub use draft::Draft;
 pub use entity::{Entity, EntityBuilder};
 pub use options::Options;
 pub use pending::Pending;
-pub use resolver::Resolver;
+pub use resolver::{Note, Resolver};
 pub use stats::Stats;

@@ -15,17 +15,17 @@
 use super::draft::Draft;
 use super::entity::Entity;
 use super::flights::{Flights, Landed};
-use super::identity::{Printer, Wanted};
+use super::identity::{Print, Printer, Wanted};
 use super::memory::{Memory, Remembered};
 use super::options::Options;
 use super::pending::Pending;
 use super::stats::{Counters, Stats};
 use crate::driver::Driver;
 use crate::error::Error;
-use crate::record::{Effect, Outcome, Record};
-use crate::schema::Policy;
+use crate::record::{Effect, Outcome};
+use crate::schema::{Policy, Table};
 use crate::store::Store;
-use crate::value::Value;
+use crate::value::{Value, ValueRef};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -195,6 +195,73 @@ impl Resolver {
         })
     }
 
+    /// Takes note of a record of which the parts are lent, for [`Resolver::recall`]. Nothing of it is copied.
+    ///
+    /// The key is folded already, as in a [`Record`](crate::Record); with an external id it may be empty. Attributes come with their
+    /// places in the table, in this order.
+    ///
+    /// # Panics
+    /// The table has no such attribute.
+    pub fn note<'v, K>(
+        &self,
+        external: Option<(&str, &str)>,
+        key: K,
+        attributes: impl IntoIterator<Item = (usize, ValueRef<'v>)>,
+    ) -> Note
+    where
+        K: IntoIterator<Item = ValueRef<'v>>,
+        K::IntoIter: Clone,
+    {
+        let Inner {
+            entity, printer, ..
+        } = &*self.0;
+        let key = key.into_iter();
+        let print = printer.print(external, key.clone());
+        let mut is_once_enough = true;
+        let said = attributes.into_iter().inspect(|(slot, value)| {
+            is_once_enough &= is_said_once(entity.table(), *slot, value);
+        });
+        let beside = key.take_while(|_| external.is_some());
+        let detail = printer.detail(entity.table(), beside, said);
+        Note {
+            print,
+            detail,
+            is_once_enough,
+        }
+    }
+
+    /// The answers that memory has for records: what [`Resolver::resolve`] would say of each without asking the database; none if it
+    /// would have to ask.
+    ///
+    /// The way for thousands of records of which most are known.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight_sql::{Effect, Kind, Options, Resolver, Table, ValueRef, ddl, driver};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let db = driver::connect("sqlite::memory:", driver::Options::default()).await?;
+    /// let tags = Table::builder("tags").id("id").key("name", Kind::Text).build()?;
+    /// # ddl::prepare(&db, &[tags.table().clone()]).await?;
+    /// let tags = Resolver::new(db, tags, Options::new()).await?;
+    /// let made = tags.resolve("rust").await?;
+    ///
+    /// let notes = ["rust", "sql"].map(|name| tags.note(None, [ValueRef::Text(name)], []));
+    /// let [rust, sql] = &tags.recall(&notes)[..] else { unreachable!("one answer each") };
+    /// assert_eq!(rust.as_ref().map(|known| known.id_i64()), Some(made.id_i64()));
+    /// assert!(sql.is_none());
+    /// # Ok(()) }
+    /// ```
+    pub fn recall(&self, notes: &[Note]) -> Vec<Option<Outcome>> {
+        let prints: Vec<_> = notes.iter().map(|note| note.print).collect();
+        let rows = self.0.memory.get_many(&prints).into_iter().zip(notes);
+        let known = rows.map(|(row, note)| answer(row?, note.detail, || note.is_once_enough));
+        let known: Vec<Option<Outcome>> = known.collect();
+        let hits = known.iter().flatten().count() as u64;
+        self.0.counters.asked.add(hits);
+        self.0.counters.hits.add(hits);
+        known
+    }
+
     /// The id of the row that is meant, or none. Never creates one, and links no external id.
     ///
     /// # Errors
@@ -312,45 +379,56 @@ impl Resolver {
     }
 }
 
+/// What is to be known of a record to recall its row: see [`Resolver::note`].
+#[derive(Clone, Copy, Debug)]
+pub struct Note {
+    print: Print,
+    detail: u64,
+    is_once_enough: bool,
+}
+
 /// What a look at memory comes to.
 enum Ask<T> {
     Known(T),
     Wanted(Wanted),
 }
 
+/// The outcome for a record that says `detail`, if what is remembered of its row is enough to tell.
+fn answer(row: Remembered, said: u64, is_once_enough: impl FnOnce() -> bool) -> Option<Outcome> {
+    let Remembered {
+        id,
+        detail,
+        conflicts,
+    } = row;
+    let conflicts = match said {
+        0 => 0,
+        said if said == detail && is_once_enough() => conflicts,
+        _ => return None,
+    };
+    Some(Outcome {
+        id,
+        effect: Effect::Found,
+        conflicts,
+    })
+}
+
+/// True if putting the value to its row again would change nothing, whoever wrote to the row meanwhile.
+fn is_said_once(table: &Table, slot: usize, value: &ValueRef<'_>) -> bool {
+    matches!(value, ValueRef::Null)
+        || matches!(
+            table.attributes[slot].policy,
+            Policy::Fill | Policy::Keep | Policy::Once
+        )
+}
+
 impl Inner {
     /// The outcome for `wanted`, if what is remembered of its row is enough to tell.
     fn answer(&self, wanted: &Wanted, row: Remembered) -> Option<Outcome> {
-        let Remembered {
-            id,
-            detail,
-            conflicts,
-        } = row;
-        match wanted.detail() {
-            0 => Some(Outcome {
-                id,
-                effect: Effect::Found,
-                conflicts: 0,
-            }),
-            said if said == detail && self.is_once_enough(wanted.record()) => Some(Outcome {
-                id,
-                effect: Effect::Found,
-                conflicts,
-            }),
-            _ => None,
-        }
-    }
-
-    /// True if putting the record to its row again would change nothing, whoever wrote to the row meanwhile.
-    fn is_once_enough(&self, record: &Record) -> bool {
-        record
-            .attributes
-            .iter()
-            .zip(&self.entity.table().attributes)
-            .all(|(value, attribute)| match value {
-                None | Some(Value::Null) => true,
-                Some(_) => matches!(attribute.policy, Policy::Fill | Policy::Keep | Policy::Once),
-            })
+        answer(row, wanted.detail(), || {
+            let said = wanted.record().attributes.iter().enumerate();
+            let mut said = said.filter_map(|(slot, value)| Some((slot, value.as_ref()?)));
+            said.all(|(slot, value)| is_said_once(self.entity.table(), slot, &value.into()))
+        })
     }
 
     /// Hands out what has landed, and puts to the rows what the flights that were joined did not say (R3).

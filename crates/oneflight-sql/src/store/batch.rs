@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::record::{Outcome, Record};
 use crate::schema::SameSource;
 use crate::value::{Kind, Value};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 pub(super) type Handle = Box<[Value]>;
@@ -67,7 +68,11 @@ impl Batch {
             .collect()
     }
 
-    pub(super) fn asks_of(&self, set: &[usize]) -> Vec<Ask> {
+    /// What the records of a set are asked as. Of a whole batch nothing is copied.
+    pub(super) fn asks_of(&self, set: &[usize]) -> Cow<'_, [Ask]> {
+        if set.len() == self.asks.len() && set.is_sorted() {
+            return Cow::Borrowed(&self.asks);
+        }
         set.iter().map(|&at| self.asks[at].clone()).collect()
     }
 

@@ -194,8 +194,7 @@ impl Flow {
         set: &[usize],
         needs: &mut HashMap<usize, Need>,
     ) -> Result<usize, DriverError> {
-        let asks = batch.lock().asks_of(set);
-        let pipeline = find(&self.layout, &asks)
+        let pipeline = find(&self.layout, &batch.lock().asks_of(set))
             .into_iter()
             .fold(Pipeline::new(Mode::Plain), Pipeline::step);
         let rows = self.driver.run(pipeline).await?;

@@ -7,7 +7,7 @@
 use super::batch::{Created, Handle, View, Work};
 use super::flow::{Flow, Shared, of_record};
 use super::settle::{self, Settled, settle};
-use crate::dialect::{Ask, Create, Hit, Layout, find, hits, known};
+use crate::dialect::{Create, Hit, Layout, find, hits, known};
 use crate::driver::{DriverError, Mode, Pipeline, Rows, Statement};
 use crate::value::Value;
 use parking_lot::Mutex;
@@ -21,8 +21,7 @@ impl Flow {
         batch: &Shared,
         set: &[usize],
     ) -> Result<usize, DriverError> {
-        let asks = batch.lock().asks_of(set);
-        let first = find(&self.layout, &asks);
+        let first = find(&self.layout, &batch.lock().asks_of(set));
         let round = Arc::new(Mutex::new(Round::new(
             self.layout.clone(),
             batch.clone(),
@@ -108,13 +107,8 @@ impl Round {
         }
         self.writes = statements.len();
         if layout.id.is_some() && !self.work.members.is_empty() {
-            let asks: Vec<Ask> = self
-                .work
-                .members
-                .iter()
-                .map(|&at| batch.asks[self.set[at]].clone())
-                .collect();
-            statements.extend(find(&layout, &asks));
+            let members: Vec<usize> = self.work.members.iter().map(|&at| self.set[at]).collect();
+            statements.extend(find(&layout, &batch.asks_of(&members)));
         }
         Ok(statements)
     }
@@ -148,11 +142,11 @@ impl Round {
                 .filter(|hit| is_member.contains(&hit.ask))
                 .map(|hit| (hit.ask, hit.id.clone())),
         );
-        for (_, created) in &self.work.creates {
+        for (_, created) in std::mem::take(&mut self.work.creates) {
             if layout.id.is_none() {
                 let members = created.members.iter().filter_map(|at| position.get(at));
                 self.hits
-                    .extend(members.map(|&ask| without_id(ask, created)));
+                    .extend(members.map(|&ask| without_id(ask, &created)));
             }
             let first = created.members[0];
             let handle: Option<Handle> = match layout.id {
@@ -163,16 +157,18 @@ impl Round {
                 None => batch.records[first].key.clone(),
             };
             if let (true, Some(handle)) = (is_ours, handle) {
-                self.created.insert(handle, created.clone());
+                self.created.insert(handle, created);
             }
         }
         // Settling has to know of them; should the transaction fail, they are forgotten again.
-        batch.created.extend(self.created.clone());
+        let handles: Vec<Handle> = self.created.keys().cloned().collect();
+        batch.created.extend(self.created.drain());
         let view = View::new(&layout, &batch, &self.set, std::mem::take(&mut self.hits));
         self.settled = settle(&layout, &batch, &self.set, &view);
-        self.created
-            .keys()
-            .for_each(|handle| drop(batch.created.remove(handle)));
+        let back = handles
+            .iter()
+            .map(|handle| batch.created.remove_entry(handle));
+        self.created.extend(back.flatten());
         settle::store(&layout, std::mem::take(&mut self.settled.changes)).map_err(of_record)
     }
 }

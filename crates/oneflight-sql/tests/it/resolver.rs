@@ -4,7 +4,7 @@ use crate::gate::Gate;
 use oneflight_sql::driver::{self, Driver};
 use oneflight_sql::{
     Draft, Effect, Entity, Error, Fold, Kind, Options, Outcome, Policy, Resolver, SameSource,
-    Table, ddl,
+    Table, ValueRef, ddl,
 };
 use std::collections::HashSet;
 use std::future::Future;
@@ -42,6 +42,7 @@ resolver_contract!(
     a_row_that_others_deleted_is_found_missing_after_forget,
     who_joins_has_its_own_attributes_put_to_the_row,
     a_record_that_says_the_same_again_is_served_from_memory,
+    what_is_lent_is_answered_as_memory_would_answer_the_record,
     find_creates_nothing_and_sees_what_is_there,
     external_ids_go_before_keys_and_leave_no_orphan,
     two_ids_of_one_source_under_one_slug_are_two_rows,
@@ -391,6 +392,33 @@ async fn a_record_that_says_the_same_again_is_served_from_memory(db: Database) {
             .unwrap();
     }
     assert_eq!((users.stats().hits, users.stats().batches), (3, 4));
+}
+
+async fn what_is_lent_is_answered_as_memory_would_answer_the_record(db: Database) {
+    let users = resolver(&db, &users(), Options::new()).await;
+    let recall = |said: &[(usize, ValueRef<'static>)]| {
+        let note = users.note(None, [ValueRef::Text("ada")], said.iter().copied());
+        users.recall(&[note]).into_iter().flatten().next()
+    };
+    assert!(recall(&[]).is_none());
+    let (name, other) = (ValueRef::Text("Ada"), ValueRef::Text("Augusta"));
+    let draft = Draft::new().key("Ada").set("name", "Ada");
+    let made = users.resolve(draft).await.unwrap();
+    let asked = users.stats().asked;
+    // What says nothing, the same, or only how the key is spelled, is answered.
+    for said in [&[][..], &[(1, name)], &[(1, ValueRef::Null)], &[(0, other)]] {
+        let known = recall(said).map(|known| (known.id, known.effect));
+        assert_eq!(known, Some((made.id.clone(), Effect::Found)), "{said:?}");
+    }
+    assert_eq!(users.stats().asked, asked + 4);
+    // What says something else, or what has to be said each time, is not.
+    assert!(recall(&[(1, other)]).is_none());
+    assert!(recall(&[(1, name), (2, ValueRef::Int(1815))]).is_none());
+    let draft = Draft::new().key("Ada").set("name", "Ada").set("born", 1815);
+    assert_eq!(users.resolve(draft).await.unwrap().effect, Effect::Updated);
+    assert!(recall(&[(1, name), (2, ValueRef::Int(1815))]).is_none());
+    users.forget("ada").unwrap();
+    assert!(recall(&[]).is_none());
 }
 
 async fn find_creates_nothing_and_sees_what_is_there(db: Database) {
