@@ -1,11 +1,10 @@
-//! From a record of a chunk to a record for the database: references become ids, folded texts become keys, and a key whose
-//! parts may be null becomes a digest.
+//! From a record of a chunk to a record for the database that stands for itself.
 
-use super::digest::Digest;
-use super::fates::{Fate, Fates};
+use super::fates::Fates;
+use super::shape::{Shape, attribute, digest, key_part};
 use crate::batch::{Cell, Rec, Recs};
-use crate::plan::{ColumnKind, ColumnPlan, KeyPlan, Slot, TablePlan};
-use oneflight_sql::{Policy, Record, Value};
+use crate::plan::{ColumnKind, KeyPlan, Slot, TablePlan};
+use oneflight_sql::{Policy, Record, Value, ValueRef};
 
 /// The records of one table of a chunk, ready to be written.
 #[derive(Debug, Default)]
@@ -31,31 +30,27 @@ pub(crate) struct Deferred {
 }
 
 /// Builds what is to be written of `recs`; marks those as failed that refer to a record that failed.
-pub(crate) fn build(table: usize, plan: &TablePlan, recs: &Recs, fates: &mut Fates) -> Ready {
-    let mut ready = Ready {
-        records: Vec::with_capacity(recs.len()),
-        recs: Vec::with_capacity(recs.len()),
-        ..Ready::default()
-    };
+pub(crate) fn build(
+    table: usize,
+    plan: &TablePlan,
+    shape: &Shape,
+    recs: &Recs,
+    fates: &mut Fates,
+) -> Ready {
+    let mut ready = Ready::default();
     for rec in recs.iter() {
         let at = rec.number();
         if !fates.is_pending(table, at) {
             continue;
         }
-        let references = plan
-            .columns
-            .iter()
-            .zip(rec.cells())
-            .filter_map(|(column, cell)| match column.kind {
-                ColumnKind::Ref(to) if !column.deferred => Some((to, cell)),
-                _ => None,
-            });
+        let references = shape.references.iter();
+        let references = references.map(|&(column, to)| (to, rec.cell(column)));
         if let Some(why) = fates.failure(references) {
-            fates.set(table, at, Fate::Failed(why));
+            fates.fail(table, at, why);
             continue;
         }
         let references = deferred(plan, rec);
-        let record = record(plan, rec, fates);
+        let record = record(plan, shape, rec, fates);
         if !references.is_empty() {
             let who = Record {
                 key: record.key.clone(),
@@ -76,7 +71,7 @@ pub(crate) fn build(table: usize, plan: &TablePlan, recs: &Recs, fates: &mut Fat
 }
 
 /// The key and external id of a record, without its attributes; none while a reference in its key has no id.
-pub(crate) fn who(plan: &TablePlan, rec: Rec<'_>, fates: &Fates) -> Option<Record> {
+pub(crate) fn who(plan: &TablePlan, shape: &Shape, rec: Rec<'_>, fates: &Fates) -> Option<Record> {
     let known = plan
         .columns
         .iter()
@@ -87,25 +82,25 @@ pub(crate) fn who(plan: &TablePlan, rec: Rec<'_>, fates: &Fates) -> Option<Recor
             _ => true,
         });
     known.then(|| Record {
-        key: key(plan, rec, fates),
+        key: key(plan, shape, rec, fates),
         external: rec.external().cloned(),
         attributes: vec![None; plan.sql.attributes.len()].into(),
     })
 }
 
-fn record(plan: &TablePlan, rec: Rec<'_>, fates: &Fates) -> Record {
-    let key = key(plan, rec, fates);
+fn record(plan: &TablePlan, shape: &Shape, rec: Rec<'_>, fates: &Fates) -> Record {
     let mut attributes = vec![None; plan.sql.attributes.len()];
-    for (column, cell) in plan.columns.iter().zip(rec.cells()) {
-        let (Slot::Attribute(slot) | Slot::Folded { shown: slot, .. }) = column.slot else {
-            continue;
-        };
-        if !column.deferred {
-            attributes[slot] = attribute(column, cell, fates);
-        }
+    for &(slot, column) in &shape.attributes {
+        let cell = rec.cell(column);
+        attributes[slot] = attribute(plan, column, cell, fates).map(Value::from);
+        debug_assert!(
+            attributes[slot].is_some() || cell == Cell::Unset,
+            "F1: `{}` refers to a record that is not done",
+            plan.columns[column].name
+        );
     }
     Record {
-        key,
+        key: key(plan, shape, rec, fates),
         external: rec.external().cloned(),
         attributes: attributes.into(),
     }
@@ -118,65 +113,15 @@ fn says_more(plan: &TablePlan, record: &Record) -> bool {
         .any(|(_, attribute)| attribute.policy != Policy::Once)
 }
 
-fn attribute(column: &ColumnPlan, cell: Cell<'_>, fates: &Fates) -> Option<Value> {
-    match cell {
-        Cell::Ref(at) => id_of(column, at, fates),
-        cell => cell.value(),
-    }
-}
-
-fn id_of(column: &ColumnPlan, at: u32, fates: &Fates) -> Option<Value> {
-    let ColumnKind::Ref(to) = column.kind else {
-        return None;
-    };
-    let id = fates.id(to, at);
-    debug_assert!(
-        id.is_some(),
-        "F1: `{}` refers to a record that is not done",
-        column.name
-    );
-    id.cloned()
-}
-
-fn key(plan: &TablePlan, rec: Rec<'_>, fates: &Fates) -> Option<Box<[Value]>> {
-    let parts = plan
-        .columns
-        .iter()
-        .zip(rec.cells())
-        .filter(|(column, _)| column.key);
+fn key(plan: &TablePlan, shape: &Shape, rec: Rec<'_>, fates: &Fates) -> Option<Box<[Value]>> {
     match plan.key {
         KeyPlan::External => None,
-        KeyPlan::Digest => {
-            let mut digest = Digest::default();
-            for (column, cell) in parts {
-                match cell {
-                    Cell::Unset => digest.null(),
-                    Cell::Text(text) | Cell::Folded { key: text, .. } => digest.text(text),
-                    Cell::Ref(at) => digest.value(&id_of(column, at, fates)?),
-                    cell => digest.value(&cell.value()?),
-                }
-            }
-            Some([digest.finish()].into())
-        }
+        KeyPlan::Digest => Some([ValueRef::Bytes(&digest(plan, rec, fates)?).into()].into()),
+        // A record with a null in its key is known by its external id alone.
         KeyPlan::Columns => {
-            let mut key = vec![Value::Null; plan.sql.key.len()];
-            for (column, cell) in parts {
-                let (Slot::Key(slot)
-                | Slot::Folded {
-                    key: Some(slot), ..
-                }) = column.slot
-                else {
-                    continue;
-                };
-                key[slot] = match cell {
-                    Cell::Folded { key, .. } => Value::Text(key.into()),
-                    Cell::Ref(at) => id_of(column, at, fates)?,
-                    // The record is known by its external id alone.
-                    Cell::Unset | Cell::Null => return None,
-                    cell => cell.value()?,
-                };
-            }
-            Some(key.into())
+            let parts = shape.key.iter();
+            let parts = parts.map(|&at| Some(key_part(plan, at, rec.cell(at), fates)?.into()));
+            parts.collect()
         }
     }
 }

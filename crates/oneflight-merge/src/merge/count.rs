@@ -27,14 +27,14 @@ pub(crate) struct TableCount {
 }
 
 impl TableCount {
-    pub(crate) fn add(&mut self, effect: Effect, conflicts: u64) {
+    pub(crate) fn add(&mut self, effect: Effect, conflicts: u32) {
         match effect {
             Effect::Created => self.created += 1,
             Effect::Completed => self.completed += 1,
             Effect::Updated => self.updated += 1,
             _ => self.found += 1,
         }
-        self.conflicts += conflicts;
+        self.conflicts += u64::from(conflicts);
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -76,8 +76,9 @@ pub(crate) fn count(mapped: Mapped, fates: &Fates, tables: Vec<TableCount>) -> W
 fn row_part(row: Row<'_>, fates: &Fates) -> Result<Part, Reject> {
     let mut part = Part::Existing;
     for declares in row.declares {
-        let this = match fates.get(declares.table as usize, declares.rec) {
-            Fate::Done { effect, .. } => match (declares.again, effect) {
+        let (table, rec) = (declares.table as usize, declares.rec);
+        let this = match fates.get(table, rec) {
+            Fate::Done(effect) => match (declares.again, effect) {
                 (Again::First, Effect::Created) => Part::Inserted,
                 // What a later row of the chunk changed may stand in the database already: then it changed nothing.
                 (_, Effect::Found) => Part::Existing,
@@ -86,14 +87,17 @@ fn row_part(row: Row<'_>, fates: &Fates) -> Result<Part, Reject> {
                 }
                 _ => Part::Existing,
             },
-            Fate::Failed(why) => {
-                return Err(Reject {
-                    line: row.line,
-                    column: why.column.clone(),
-                    value: why.value.clone(),
-                    reason: why.reason.clone(),
-                });
-            }
+            Fate::Failed => match fates.why(table, rec) {
+                Some(why) => {
+                    return Err(Reject {
+                        line: row.line,
+                        column: why.column.clone(),
+                        value: why.value.clone(),
+                        reason: why.reason.clone(),
+                    });
+                }
+                None => continue,
+            },
             // Its row has another record that failed; that one gives the reason.
             Fate::Pending | Fate::Idle => continue,
         };

@@ -4,7 +4,7 @@
 //! It is SHA-256, cut to 128 bits, over the parts in the order of the key, each with a tag and its length, so that no two
 //! different keys are written alike. It is stored, so its form must never change.
 
-use oneflight_sql::Value;
+use oneflight_sql::ValueRef;
 use sha2::{Digest as _, Sha256};
 
 /// Collects the parts of a key.
@@ -23,26 +23,27 @@ impl Digest {
     }
 
     /// Adds a value.
-    pub(crate) fn value(&mut self, value: &Value) {
+    pub(crate) fn value(&mut self, value: ValueRef<'_>) {
         match value {
-            Value::Null => self.null(),
-            Value::Text(text) => self.text(text),
-            Value::Int(int) => self.part(2, &int.to_be_bytes()),
-            Value::Real(real) => self.part(3, &real.to_be_bytes()),
-            Value::Decimal(text) => self.part(4, text.as_bytes()),
-            Value::Bool(bool) => self.part(5, &[u8::from(*bool)]),
-            Value::Date(days) => self.part(6, &days.to_be_bytes()),
-            Value::Timestamp(micros) => self.part(7, &micros.to_be_bytes()),
-            Value::Uuid(uuid) => self.part(8, uuid),
-            Value::Bytes(bytes) => self.part(9, bytes),
+            ValueRef::Null => self.null(),
+            ValueRef::Text(text) => self.text(text),
+            ValueRef::Int(int) => self.part(2, &int.to_be_bytes()),
+            ValueRef::Real(real) => self.part(3, &real.to_be_bytes()),
+            ValueRef::Decimal(text) => self.part(4, text.as_bytes()),
+            ValueRef::Bool(bool) => self.part(5, &[u8::from(bool)]),
+            ValueRef::Date(days) => self.part(6, &days.to_be_bytes()),
+            ValueRef::Timestamp(micros) => self.part(7, &micros.to_be_bytes()),
+            ValueRef::Uuid(uuid) => self.part(8, &uuid),
+            ValueRef::Bytes(bytes) => self.part(9, bytes),
             // A kind of value that is newer than this function must not share a tag with another.
             other => self.part(255, format!("{other:?}").as_bytes()),
         }
     }
 
     /// The digest.
-    pub(crate) fn finish(self) -> Value {
-        Value::Bytes(self.0.finalize()[..16].into())
+    pub(crate) fn finish(self) -> [u8; 16] {
+        let digest: [u8; 32] = self.0.finalize().into();
+        std::array::from_fn(|at| digest[at])
     }
 
     fn part(&mut self, tag: u8, bytes: &[u8]) {
@@ -55,16 +56,14 @@ impl Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oneflight_sql::Value;
 
-    fn digest(parts: &[Value]) -> Vec<u8> {
+    fn digest(parts: &[Value]) -> [u8; 16] {
         let mut digest = Digest::default();
         for part in parts {
-            digest.value(part);
+            digest.value(part.into());
         }
-        match digest.finish() {
-            Value::Bytes(bytes) => bytes.into_vec(),
-            other => panic!("a digest is bytes, not {other:?}"),
-        }
+        digest.finish()
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::write::Writer;
 use crate::batch::{Cell, Mapped, Rec, Recs};
 use crate::error::Error;
 use crate::plan::{ColumnKind, Plan};
+use oneflight_sql::Effect;
 use std::sync::Arc;
 
 /// Marks the records of which too little is said to make a row.
@@ -41,7 +42,14 @@ pub(crate) async fn look_up(
             .collect();
         let whos: Vec<_> = asked
             .iter()
-            .map(|&rec| build::who(&plan.tables[table], recs.get(rec), fates))
+            .map(|&rec| {
+                build::who(
+                    &plan.tables[table],
+                    writer.shape(table),
+                    recs.get(rec),
+                    fates,
+                )
+            })
             .collect();
         if !asked.is_empty() {
             // An earlier row may be the one that declares it.
@@ -51,20 +59,9 @@ pub(crate) async fn look_up(
         let mut found = writer.find(table, known).await?.into_iter();
         for (rec, who) in asked.into_iter().zip(whos) {
             match who.and_then(|_| found.next().flatten()) {
-                Some(id) => fates.set(
-                    table,
-                    rec,
-                    Fate::Done {
-                        id,
-                        effect: oneflight_sql::Effect::Found,
-                    },
-                ),
+                Some(id) => fates.done(table, rec, id, Effect::Found),
                 None if recs.get(rec).may_create() => {}
-                None => fates.set(
-                    table,
-                    rec,
-                    Fate::Failed(Arc::new(not_there(plan, table, recs.get(rec)))),
-                ),
+                None => fates.fail(table, rec, Arc::new(not_there(plan, table, recs.get(rec)))),
             }
         }
     }
@@ -123,10 +120,7 @@ fn idle(plan: &Plan, mapped: &Mapped, fates: &mut Fates) {
         let reached = reach(plan, mapped, roots());
         let failure = reached
             .iter()
-            .find_map(|&(table, rec)| match fates.get(table, rec) {
-                Fate::Failed(why) => Some(why.clone()),
-                _ => None,
-            });
+            .find_map(|&(table, rec)| fates.why(table, rec).cloned());
         match failure {
             Some(why) => failing.extend(roots().map(|root| (root, why.clone()))),
             None => reached
@@ -137,13 +131,14 @@ fn idle(plan: &Plan, mapped: &Mapped, fates: &mut Fates) {
     // What a failing row declares and no other row wants fails with it, so that the row is known as rejected.
     for ((table, rec), why) in failing {
         if !kept[table][rec as usize] {
-            fates.set(table, rec, Fate::Failed(why));
+            fates.fail(table, rec, why);
         }
     }
-    let kept = kept.into_iter().flatten();
-    for (fate, kept) in fates.each_mut().zip(kept) {
-        if !kept && matches!(fate, Fate::Pending) {
-            *fate = Fate::Idle;
+    for (table, kept) in kept.into_iter().enumerate() {
+        for (rec, kept) in (0u32..).zip(kept) {
+            if !kept && fates.is_pending(table, rec) {
+                fates.set(table, rec, Fate::Idle);
+            }
         }
     }
 }

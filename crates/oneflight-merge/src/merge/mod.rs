@@ -1,19 +1,23 @@
 //! The merge: rows in, one row per entity out.
 //!
 //!   options  what a caller decides         run    the pipeline           feeds   opening and reading, in order
-//!   target   the database and its tables   write  a chunk, table by table: lookup, build, sink, count
-//!   turns    who writes next               fates  what became of each record    books   what is told, and the report
+//!   target   the database and its tables   write  a chunk, table by table: lookup, known, build or facts, sink, count
+//!   turns    who writes next               shape  which cell goes where
+//!   fates    what became of each record    books  what is told, and the report
 
 mod books;
 mod build;
 mod count;
 mod digest;
+mod facts;
 mod fates;
 mod feeds;
+mod known;
 mod levels;
 mod lookup;
 mod options;
 mod run;
+mod shape;
 mod sink;
 mod target;
 mod turns;

@@ -56,6 +56,7 @@ pub async fn merge(
     let writer = Arc::new(Writer::new(
         plan.clone(),
         target.sinks(&plan, &options).await?,
+        options.connections,
     ));
     let mut run = Run {
         books: Books::new(&plan, &feeds, options.max_rejects),

@@ -1,8 +1,9 @@
 //! Where the records of one table go: through a resolver, which remembers ids and shares flights, if other tables refer to it;
-//! straight to the store if nobody does.
+//! straight to the store if nobody does, column by column where that is enough.
 
 use futures_util::future::{BoxFuture, FutureExt as _};
-use oneflight_sql::{Error, Outcome, Record, Resolver, Store, Value};
+use oneflight_sql::{Columns, Dialect, Error, Loaded, Outcome, Record, Resolver, Store, Value};
+use std::sync::Arc;
 
 /// The way into one table.
 #[derive(Debug)]
@@ -15,6 +16,24 @@ pub(crate) struct Sink {
 impl Sink {
     pub(crate) fn new(store: Store, resolver: Option<Resolver>) -> Self {
         Self { store, resolver }
+    }
+
+    /// The resolver of a table that others refer to.
+    pub(crate) fn resolver(&self) -> Option<&Resolver> {
+        self.resolver.as_ref()
+    }
+
+    /// How many loads of this table may be under way at once. SQLite has one writer, and on MySQL writers take turns anyway.
+    pub(crate) fn loads(&self, connections: usize) -> usize {
+        match self.store.driver().dialect() {
+            Dialect::Postgres => connections.max(1),
+            _ => 1,
+        }
+    }
+
+    /// Finds or creates rows whose ids nobody asks for.
+    pub(crate) async fn load(&self, columns: &Arc<Columns>) -> Loaded {
+        self.store.load(columns).await
     }
 
     /// Finds or creates the records. True if they are queued already, so that what is written after this call comes after them

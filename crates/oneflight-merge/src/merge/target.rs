@@ -25,7 +25,12 @@ struct Made {
 impl Target {
     /// Connects, and changes nothing.
     pub(crate) async fn connect(options: &Options) -> Result<Arc<dyn Driver>, Error> {
-        let connect = driver::Options::default().connections(options.connections.max(1));
+        // SQLite has one writer. A second connection would wait for it asleep, and lose what it has cached with each of its commits.
+        let connections = match options.into.starts_with("sqlite:") {
+            true => 1,
+            false => options.connections.max(1),
+        };
+        let connect = driver::Options::default().connections(connections);
         driver::connect(&options.into, connect)
             .await
             .map_err(unreachable)

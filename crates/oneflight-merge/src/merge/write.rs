@@ -7,16 +7,20 @@
 
 use super::build::{Deferred, Ready, build};
 use super::count::{TableCount, Written, count};
+use super::facts::{Facts, can_load, facts};
 use super::fates::{Failure, Fate, Fates};
+use super::known::recall;
 use super::levels::levels;
 use super::lookup::{demand, look_up};
+use super::shape::Shape;
 use super::sink::Sink;
 use super::turns::Turns;
-use crate::batch::Mapped;
+use crate::batch::{Mapped, Recs};
 use crate::error::Error;
 use crate::plan::Plan;
+use foldhash::fast::RandomState;
 use futures_util::future::try_join_all;
-use oneflight_sql::{Effect, Outcome, Record, Value};
+use oneflight_sql::{Effect, Loaded, Outcome, Record, Value};
 use std::sync::Arc;
 
 /// Writes chunks. One for a run, shared by all that write.
@@ -24,17 +28,34 @@ use std::sync::Arc;
 pub(crate) struct Writer {
     plan: Arc<Plan>,
     sinks: Vec<Sink>,
+    shapes: Vec<Shape>,
     levels: Vec<Vec<usize>>,
     /// True if some rows look up what earlier rows must have written.
     looks_up: bool,
     /// A lane for each table, then one for each table's deferred references.
     turns: Turns,
+    /// Chunks of one table that are loaded at once, at most.
+    connections: usize,
+    hasher: RandomState,
 }
 
-type Outcomes = Vec<Result<Outcome, oneflight_sql::Error>>;
+/// What is to be written of a table of a chunk.
+#[derive(Debug)]
+enum Todo {
+    Nothing,
+    Records(Ready),
+    Facts(Facts),
+}
+
+/// What became of it.
+#[derive(Debug)]
+enum Done {
+    Records(Vec<u32>, Vec<Result<Outcome, oneflight_sql::Error>>),
+    Facts(Vec<u32>, Loaded),
+}
 
 impl Writer {
-    pub(crate) fn new(plan: Arc<Plan>, sinks: Vec<Sink>) -> Self {
+    pub(crate) fn new(plan: Arc<Plan>, sinks: Vec<Sink>, connections: usize) -> Self {
         let turns = Turns::new(2 * plan.tables.len());
         let looks_up = plan.feeds.iter().any(|feed| feed.records.looks_up())
             || plan
@@ -43,15 +64,22 @@ impl Writer {
                 .any(|table| table.referenced && !table.required.is_empty());
         Self {
             levels: levels(&plan),
+            shapes: plan.tables.iter().map(Shape::new).collect(),
             plan,
             sinks,
             looks_up,
             turns,
+            connections,
+            hasher: RandomState::default(),
         }
     }
 
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    pub(crate) fn shape(&self, table: usize) -> &Shape {
+        &self.shapes[table]
     }
 
     /// Says that the chunk with this number writes nothing.
@@ -65,36 +93,37 @@ impl Writer {
         let mut fates = Fates::new(&mapped);
         look_up(self, chunk, &mapped, &mut fates).await?;
         let mut counts = vec![TableCount::default(); self.sinks.len()];
+        let writes: Vec<bool> = (0..self.sinks.len())
+            .map(|table| fates.any_pending(table))
+            .collect();
         let mut deferred: Vec<(usize, Vec<Deferred>)> = Vec::new();
-        let defers = |table: usize| self.plan.tables[table].deferred && fates.any_pending(table);
-        for table in 0..self.sinks.len() {
-            if !fates.any_pending(table) {
+        for (table, &writes) in writes.iter().enumerate() {
+            if !writes {
                 self.turns.skip(table, chunk);
             }
-            if !defers(table) {
+            if !(writes && self.plan.tables[table].deferred) {
                 self.turns.skip(self.sinks.len() + table, chunk);
             }
         }
-        let defers: Vec<usize> = (0..self.sinks.len())
-            .filter(|&table| defers(table))
-            .collect();
         for level in &self.levels {
             let mut steps = Vec::new();
-            for &table in level {
-                if !fates.any_pending(table) {
-                    continue;
-                }
+            for &table in level.iter().filter(|&&table| writes[table]) {
                 let recs = &mapped.tables[table];
                 counts[table].conflicts += recs.conflicts();
-                let ready = build(table, &self.plan.tables[table], recs, &mut fates);
-                steps.push(self.write_table(table, chunk, ready));
+                let mut todo = self.prepare(table, recs, &mut fates, &mut counts[table]);
+                if let (true, Todo::Records(ready)) = (self.plan.tables[table].deferred, &mut todo)
+                {
+                    deferred.push((table, std::mem::take(&mut ready.deferred)));
+                }
+                match todo {
+                    Todo::Nothing => self.turns.skip(table, chunk),
+                    todo => steps.push(self.write_table(table, chunk, todo)),
+                }
             }
-            for (table, recs, later, outcomes) in try_join_all(steps).await? {
-                self.settle(table, &recs, outcomes, &mut fates, &mut counts[table])?;
-                deferred.push((table, later));
+            for (table, done) in try_join_all(steps).await? {
+                self.settle(table, done, &mut fates, &mut counts[table])?;
             }
         }
-        deferred.retain(|(table, _)| defers.contains(table));
         self.complete(chunk, deferred, &mut fates, &mut counts)
             .await?;
         Ok(count(mapped, &fates, counts))
@@ -120,49 +149,113 @@ impl Writer {
             .map_err(|error| self.database(table, error))
     }
 
+    /// Recalls what is known already, and makes ready what is to be written of the rest.
+    fn prepare(
+        &self,
+        table: usize,
+        recs: &Recs,
+        fates: &mut Fates,
+        count: &mut TableCount,
+    ) -> Todo {
+        let (plan, shape) = (&self.plan.tables[table], &self.shapes[table]);
+        if let Some(resolver) = self.sinks[table].resolver() {
+            for (rec, outcome) in recall(table, plan, shape, recs, resolver, fates) {
+                count.add(outcome.effect, outcome.conflicts);
+                fates.done(table, rec, outcome.id, outcome.effect);
+            }
+        }
+        if can_load(plan)
+            && let Some(facts) = facts(table, plan, shape, recs, fates, &self.hasher)
+        {
+            return match facts.recs.is_empty() {
+                true => Todo::Nothing,
+                false => Todo::Facts(facts),
+            };
+        }
+        let ready = build(table, plan, shape, recs, fates);
+        match ready.records.is_empty() && !plan.deferred {
+            true => Todo::Nothing,
+            false => Todo::Records(ready),
+        }
+    }
+
     async fn write_table(
         &self,
         table: usize,
         chunk: u64,
-        ready: Ready,
-    ) -> Result<(usize, Vec<u32>, Vec<Deferred>, Outcomes), Error> {
-        let turn = self.turns.take(table, chunk).await;
-        // Records that only ask for ids may be overtaken by their answers: the next chunk's are queued behind them. What records say
-        // beyond that must have been put to the rows, or a later chunk could be first.
-        let may_overlap = !ready.says_more && !self.looks_up;
-        let (written, is_queued) = self.sinks[table].write(ready.records);
-        let outcomes = if is_queued && may_overlap {
-            drop(turn);
-            written.await
-        } else {
-            let outcomes = written.await;
-            drop(turn);
-            outcomes
+        todo: Todo,
+    ) -> Result<(usize, Done), Error> {
+        let done = match todo {
+            Todo::Nothing => Done::Records(Vec::new(), Vec::new()),
+            Todo::Facts(facts) => self.load(table, chunk, facts).await,
+            Todo::Records(ready) => {
+                let turn = self.turns.take(table, chunk).await;
+                // Records that only ask for ids may be overtaken by their answers: the next chunk's are queued behind them. What
+                // records say beyond that must have been put to the rows, or a later chunk could be first.
+                let may_overlap = !ready.says_more && !self.looks_up;
+                let (written, is_queued) = self.sinks[table].write(ready.records);
+                let outcomes = if is_queued && may_overlap {
+                    drop(turn);
+                    written.await
+                } else {
+                    let outcomes = written.await;
+                    drop(turn);
+                    outcomes
+                };
+                Done::Records(ready.recs, outcomes)
+            }
         };
-        Ok((table, ready.recs, ready.deferred, outcomes))
+        Ok((table, done))
+    }
+
+    /// Loads facts, beside other chunks of the table if it has no key in common with them.
+    async fn load(&self, table: usize, chunk: u64, facts: Facts) -> Done {
+        let sink = &self.sinks[table];
+        let most = match self.looks_up {
+            true => 1,
+            false => sink.loads(self.connections),
+        };
+        let loaded = if most == 1 {
+            let _turn = self.turns.take(table, chunk).await;
+            sink.load(&facts.columns).await
+        } else {
+            let _flying = self.turns.fly(table, chunk, facts.keys, most).await;
+            sink.load(&facts.columns).await
+        };
+        Done::Facts(facts.recs, loaded)
     }
 
     /// Notes what became of the records of a table (W2).
     fn settle(
         &self,
         table: usize,
-        recs: &[u32],
-        outcomes: Outcomes,
+        done: Done,
         fates: &mut Fates,
         count: &mut TableCount,
     ) -> Result<(), Error> {
-        for (&rec, outcome) in recs.iter().zip(outcomes) {
-            let fate = match outcome {
-                Ok(outcome) => {
-                    count.add(outcome.effect, u64::from(outcome.conflicts));
-                    Fate::Done {
-                        id: outcome.id,
-                        effect: outcome.effect,
+        match done {
+            Done::Records(recs, outcomes) => {
+                for (rec, outcome) in recs.into_iter().zip(outcomes) {
+                    match outcome {
+                        Ok(outcome) => {
+                            count.add(outcome.effect, outcome.conflicts);
+                            fates.done(table, rec, outcome.id, outcome.effect);
+                        }
+                        Err(error) => fates.fail(table, rec, self.refused(table, error)?),
                     }
                 }
-                Err(error) => Fate::Failed(self.refused(table, error)?),
-            };
-            fates.set(table, rec, fate);
+            }
+            Done::Facts(recs, loaded) => {
+                for (rec, outcome) in recs.into_iter().zip(loaded.iter()) {
+                    match outcome {
+                        Ok(applied) => {
+                            count.add(applied.effect, applied.conflicts);
+                            fates.set(table, rec, Fate::Done(applied.effect));
+                        }
+                        Err(error) => fates.fail(table, rec, self.refused(table, error.clone())?),
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -183,11 +276,11 @@ impl Writer {
                 references,
             } in deferred
             {
-                if fates.id(table, rec).is_none() {
+                if !matches!(fates.get(table, rec), Fate::Done(_)) {
                     continue;
                 }
                 for (slot, to, at) in references {
-                    who.attributes[slot] = fates.id(to, at).cloned();
+                    who.attributes[slot] = fates.id(to, at).map(Value::from);
                 }
                 records.push(who);
                 recs.push(rec);
@@ -201,7 +294,7 @@ impl Writer {
                         counts[table].conflicts += u64::from(outcome.conflicts);
                         completed(table, rec, outcome.effect, fates, &mut counts[table]);
                     }
-                    Err(error) => fates.set(table, rec, Fate::Failed(self.refused(table, error)?)),
+                    Err(error) => fates.fail(table, rec, self.refused(table, error)?),
                 }
             }
         }
@@ -233,14 +326,9 @@ fn completed(table: usize, rec: u32, effect: Effect, fates: &mut Fates, count: &
     if !matches!(effect, Effect::Completed | Effect::Updated) {
         return;
     }
-    if let Fate::Done {
-        id,
-        effect: Effect::Found,
-    } = fates.get(table, rec)
-    {
-        let id = id.clone();
+    if fates.get(table, rec) == Fate::Done(Effect::Found) {
         count.found -= 1;
         count.add(effect, 0);
-        fates.set(table, rec, Fate::Done { id, effect });
+        fates.set(table, rec, Fate::Done(effect));
     }
 }

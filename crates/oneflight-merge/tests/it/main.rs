@@ -4,3 +4,4 @@ mod audit;
 mod map;
 mod merge;
 mod read;
+mod workers;
