@@ -18,7 +18,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates that are published, the program excepted: it has no interface in Rust.
-const CRATES: [&str; 3] = ["oneflight", "oneflight-sql", "oneflight-merge"];
+const CRATES: [&str; 4] = [
+    "oneflight",
+    "oneflight-sql",
+    "oneflight-merge",
+    "oneflight-lab",
+];
 
 /// The toolchain of P1, and the format that it writes and our reader knows.
 const TOOLCHAIN: &str = "1.95.0";
