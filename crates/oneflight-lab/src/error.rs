@@ -69,6 +69,20 @@ impl Error {
         Self::new(Kind::Database, what, Some(Box::new(source)))
     }
 
+    /// What sqlx has to say. No `From`, which would show it to everybody.
+    pub(crate) fn of_sqlx(error: sqlx::Error) -> Self {
+        Self::database("the database", error)
+    }
+
+    /// What tokio-postgres has to say.
+    pub(crate) fn of_postgres(error: tokio_postgres::Error) -> Self {
+        // Its own message is two words; what the server said is behind it.
+        match error.as_db_error() {
+            Some(said) => Self::database("the database", said.clone()),
+            None => Self::database("the database", error),
+        }
+    }
+
     pub(crate) fn refused(what: impl Into<String>) -> Self {
         Self::new(Kind::Database, what, None)
     }
@@ -104,22 +118,6 @@ impl From<oneflight_sql::Error> for Error {
 impl From<oneflight_sql::driver::DriverError> for Error {
     fn from(error: oneflight_sql::driver::DriverError) -> Self {
         Self::database("the database", error)
-    }
-}
-
-impl From<sqlx::Error> for Error {
-    fn from(error: sqlx::Error) -> Self {
-        Self::database("the database", error)
-    }
-}
-
-impl From<tokio_postgres::Error> for Error {
-    fn from(error: tokio_postgres::Error) -> Self {
-        // Its own message is two words; what the server said is behind it.
-        match error.as_db_error() {
-            Some(said) => Self::database("the database", said.clone()),
-            None => Self::database("the database", error),
-        }
     }
 }
 

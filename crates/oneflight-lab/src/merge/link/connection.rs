@@ -35,16 +35,20 @@ impl Connection {
                 for sql in statements {
                     (&mut connection)
                         .prepare(AssertSqlSafe(*sql).into_sql_str())
-                        .await?;
+                        .await
+                        .map_err(Error::of_sqlx)?;
                 }
                 Ok(Self::Sqlite(connection, owned(statements)))
             }
             Some("mysql" | "mariadb") => {
-                let mut connection = MySqlConnection::connect(url).await?;
+                let mut connection = MySqlConnection::connect(url)
+                    .await
+                    .map_err(Error::of_sqlx)?;
                 for sql in statements {
                     (&mut connection)
                         .prepare(AssertSqlSafe(*sql).into_sql_str())
-                        .await?;
+                        .await
+                        .map_err(Error::of_sqlx)?;
                 }
                 Ok(Self::MySql(connection, owned(statements)))
             }
@@ -52,7 +56,7 @@ impl Connection {
                 let client = postgres(url).await?;
                 let mut prepared = Vec::new();
                 for sql in statements {
-                    prepared.push(client.prepare(sql).await?);
+                    prepared.push(client.prepare(sql).await.map_err(Error::of_postgres)?);
                 }
                 Ok(Self::Postgres(client, prepared))
             }
@@ -69,10 +73,15 @@ impl Connection {
         match self {
             Self::Postgres(client, statements) => {
                 let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(bound).collect();
-                let row = client.query_opt(&statements[statement], &params).await?;
+                let row = client
+                    .query_opt(&statements[statement], &params)
+                    .await
+                    .map_err(Error::of_postgres)?;
                 // A statement that returns nothing has no first column.
                 let row = row.filter(|row| !row.is_empty());
-                Ok(row.map(|row| row.try_get(0)).transpose()?)
+                row.map(|row| row.try_get(0))
+                    .transpose()
+                    .map_err(Error::of_postgres)
             }
             Self::MySql(connection, statements) => {
                 let sql = statements[statement].as_str();
@@ -84,10 +93,20 @@ impl Connection {
                     };
                 }
                 if sql.starts_with("SELECT") {
-                    let row = query.fetch_optional(connection).await?;
-                    return Ok(row.map(|row| row.try_get(0)).transpose()?);
+                    let row = query
+                        .fetch_optional(connection)
+                        .await
+                        .map_err(Error::of_sqlx)?;
+                    return row
+                        .map(|row| row.try_get(0))
+                        .transpose()
+                        .map_err(Error::of_sqlx);
                 }
-                let id = query.execute(connection).await?.last_insert_id();
+                let id = query
+                    .execute(connection)
+                    .await
+                    .map_err(Error::of_sqlx)?
+                    .last_insert_id();
                 Ok(i64::try_from(id).ok().filter(|&id| id != 0))
             }
             Self::Sqlite(connection, statements) => {
@@ -98,8 +117,13 @@ impl Connection {
                         Param::Int(int) => query.bind(int),
                     };
                 }
-                let row = query.fetch_optional(connection).await?;
-                Ok(row.map(|row| row.try_get(0)).transpose()?)
+                let row = query
+                    .fetch_optional(connection)
+                    .await
+                    .map_err(Error::of_sqlx)?;
+                row.map(|row| row.try_get(0))
+                    .transpose()
+                    .map_err(Error::of_sqlx)
             }
         }
     }
@@ -118,7 +142,9 @@ fn owned(statements: &[&str]) -> Vec<String> {
 
 /// A connection of tokio-postgres, driven by a task of its own.
 pub(in crate::merge) async fn postgres(url: &str) -> Result<Client, Error> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    let (client, connection) = tokio_postgres::connect(url, NoTls)
+        .await
+        .map_err(Error::of_postgres)?;
     tokio::spawn(async move {
         // An error of the connection reaches those who wait through the client.
         let _ = connection.await;
@@ -128,10 +154,11 @@ pub(in crate::merge) async fn postgres(url: &str) -> Result<Client, Error> {
 
 /// SQLite with the settings of our own driver: WAL, a commit that does not wait for the disk, foreign keys.
 async fn sqlite(url: &str) -> Result<SqliteConnection, Error> {
-    let options = SqliteConnectOptions::from_str(url)?
+    let options = SqliteConnectOptions::from_str(url)
+        .map_err(Error::of_sqlx)?
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(60))
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Normal);
-    Ok(options.connect().await?)
+    options.connect().await.map_err(Error::of_sqlx)
 }

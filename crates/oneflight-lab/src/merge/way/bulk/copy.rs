@@ -21,14 +21,19 @@ pub(super) async fn run(task: &Task) -> Result<Ran, Error> {
     // One round trip where a script has two: tokio-postgres prepares a COPY, which costs the one that is saved here.
     client
         .batch_execute("BEGIN; CREATE TEMP TABLE stage (external_id text COLLATE \"C\", slug text COLLATE \"C\") ON COMMIT DROP")
-        .await?;
-    let sink = client.copy_in::<_, Bytes>("COPY stage FROM STDIN").await?;
+        .await.map_err(Error::of_postgres)?;
+    let sink = client
+        .copy_in::<_, Bytes>("COPY stage FROM STDIN")
+        .await
+        .map_err(Error::of_postgres)?;
     pin_mut!(sink);
     for at in (0..feed.len()).step_by(PIECE) {
         let end = (at + PIECE).min(feed.len());
-        sink.send(feed.slice(at..end)).await?;
+        sink.send(feed.slice(at..end))
+            .await
+            .map_err(Error::of_postgres)?;
     }
-    sink.finish().await?;
+    sink.finish().await.map_err(Error::of_postgres)?;
     let statements = [
         format!(
             "INSERT INTO {things} (slug) SELECT DISTINCT slug FROM stage ORDER BY slug ON CONFLICT DO NOTHING"
@@ -39,13 +44,22 @@ pub(super) async fn run(task: &Task) -> Result<Ran, Error> {
         ),
     ];
     for sql in &statements {
-        client.batch_execute(sql).await?;
+        client
+            .batch_execute(sql)
+            .await
+            .map_err(Error::of_postgres)?;
     }
     let ids = format!(
         "SELECT external_id, entity_id FROM {links} WHERE source = '{SOURCE}' AND external_id IN (SELECT external_id FROM stage)"
     );
-    let rows = client.simple_query(&ids).await?;
-    client.batch_execute("COMMIT").await?;
+    let rows = client
+        .simple_query(&ids)
+        .await
+        .map_err(Error::of_postgres)?;
+    client
+        .batch_execute("COMMIT")
+        .await
+        .map_err(Error::of_postgres)?;
     let pairs = rows.iter().filter_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some((row.get(0)?.to_owned(), row.get(1)?.parse().ok()?)),
         _ => None,

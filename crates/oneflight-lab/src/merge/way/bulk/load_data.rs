@@ -43,7 +43,7 @@ fn explain(error: Error) -> Error {
 /// The client, with the address and the user of the URL; the password goes by the environment, where nobody lists it.
 fn client(task: &Task) -> Result<Command, Error> {
     let url = task.site.far();
-    let options = MySqlConnectOptions::from_str(url)?;
+    let options = MySqlConnectOptions::from_str(url).map_err(Error::of_sqlx)?;
     let mut command = Command::new("mariadb");
     command
         .current_dir(task.site.folder())
