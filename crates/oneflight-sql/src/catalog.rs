@@ -3,7 +3,7 @@
 //! C1. Names are matched exactly on PostgreSQL, and without regard to ASCII case on SQLite and MySQL, as those do.
 
 use crate::dialect::{Dialect, split};
-use crate::driver::{Driver, DriverError, Patience, Rows, Statement};
+use crate::driver::{Driver, DriverError, Mode, Patience, Pipeline, Rows, Statement};
 use crate::value::{Kind, Value};
 
 /// A table that is there.
@@ -87,27 +87,45 @@ pub(crate) async fn ask(driver: &dyn Driver, statement: Statement) -> Result<Row
     }
 }
 
-/// Reads a table; none if there is none of that name.
-pub(crate) async fn read(driver: &dyn Driver, table: &str) -> Result<Option<Found>, DriverError> {
-    let (columns, uniques) = match driver.dialect() {
-        Dialect::Postgres => postgres(table),
-        Dialect::Sqlite => sqlite(table),
-        Dialect::MySql => mysql(table),
-    };
-    let columns = ask(driver, columns).await?;
-    if columns.is_empty() {
-        return Ok(None);
+/// Reads tables, all in one round trip where statements are pipelined; none for a name that no table has.
+pub(crate) async fn read<N: AsRef<str>>(
+    driver: &dyn Driver,
+    tables: &[N],
+) -> Result<Vec<Option<Found>>, DriverError> {
+    let looks = looks(driver.dialect(), tables);
+    let mut patience = Patience::default();
+    loop {
+        let pipeline = Pipeline::new(Mode::Plain);
+        match driver
+            .run(looks.iter().cloned().fold(pipeline, Pipeline::step))
+            .await
+        {
+            Ok(rows) => return Ok(found(driver.dialect(), &rows)),
+            Err(error) => patience.after(error).await?,
+        }
     }
-    let uniques = ask(driver, uniques).await?;
-    let oid = columns
-        .iter()
-        .next()
-        .and_then(|row| int(&row[6]))
-        .unwrap_or(0);
-    let columns = columns
-        .iter()
-        .map(|row| column(driver.dialect(), row))
-        .collect();
+}
+
+/// Statements that look at tables, two for each; their rows are read by [`found`].
+pub(crate) fn looks<N: AsRef<str>>(dialect: Dialect, tables: &[N]) -> Vec<Statement> {
+    let looks = tables.iter().map(|table| match dialect {
+        Dialect::Postgres => postgres(table.as_ref()),
+        Dialect::Sqlite => sqlite(table.as_ref()),
+        Dialect::MySql => mysql(table.as_ref()),
+    });
+    looks.flat_map(<[Statement; 2]>::from).collect()
+}
+
+/// Reads what [`looks`] returned.
+pub(crate) fn found(dialect: Dialect, rows: &[Rows]) -> Vec<Option<Found>> {
+    rows.chunks_exact(2)
+        .map(|rows| table(dialect, &rows[0], &rows[1]))
+        .collect()
+}
+
+fn table(dialect: Dialect, columns: &Rows, uniques: &Rows) -> Option<Found> {
+    let oid = columns.iter().next().map(|row| int(&row[6]).unwrap_or(0))?;
+    let columns = columns.iter().map(|row| column(dialect, row)).collect();
     let mut found: Vec<(String, Unique)> = Vec::new();
     for row in uniques.iter() {
         let (name, column, flaw) = (text(&row[0]), text(&row[1]), opt_text(&row[2]));
@@ -125,11 +143,11 @@ pub(crate) async fn read(driver: &dyn Driver, table: &str) -> Result<Option<Foun
             unique.flaw = unique.flaw.take().or(flaw);
         }
     }
-    Ok(Some(Found {
+    Some(Found {
         columns,
         uniques: found.into_iter().map(|(_, unique)| unique).collect(),
         oid,
-    }))
+    })
 }
 
 /// Name, type, type to cast to, collation, default, counts, oid, exact.

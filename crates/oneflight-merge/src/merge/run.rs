@@ -55,7 +55,7 @@ pub async fn merge(
     let target = Target::open(driver, &plan, &options).await?;
     let writer = Arc::new(Writer::new(
         plan.clone(),
-        target.sinks(&plan, &options).await?,
+        target.sinks(&plan, &options),
         options.connections,
     ));
     let mut run = Run {

@@ -12,6 +12,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Target {
     driver: Arc<dyn Driver>,
+    /// A store for each table of the plan.
+    stores: Vec<Store>,
     /// MySQL and MariaDB, where creating a table commits: what a dry run had to make, and is to take back.
     made: Option<Made>,
 }
@@ -53,9 +55,16 @@ impl Target {
             }
             driver = driver.rehearse().await.map_err(unreachable)?;
         }
-        let target = Self { driver, made };
-        match ddl::prepare(&target.driver, &tables).await {
-            Ok(_) => Ok(target),
+        let mut target = Self {
+            driver,
+            stores: Vec::new(),
+            made,
+        };
+        match ddl::prepare_and_open(&target.driver, &tables).await {
+            Ok(opened) => {
+                target.stores = opened.into_iter().map(|(store, _)| store).collect();
+                Ok(target)
+            }
             Err(error) => {
                 target.close().await?;
                 Err(Error::target(error))
@@ -66,7 +75,7 @@ impl Target {
     /// Takes back what only a dry run needed. Whatever writes through the target must be gone before.
     pub(crate) async fn close(self) -> Result<(), Error> {
         // The rehearsal is rolled back first: tables that its transaction has used cannot be dropped.
-        drop(self.driver);
+        drop((self.stores, self.driver));
         if let Some(Made { driver, tables }) = self.made {
             ddl::drop_empty(&*driver, &tables)
                 .await
@@ -76,24 +85,20 @@ impl Target {
     }
 
     /// A sink for each table of the plan.
-    pub(crate) async fn sinks(&self, plan: &Plan, options: &Options) -> Result<Vec<Sink>, Error> {
+    pub(crate) fn sinks(&self, plan: &Plan, options: &Options) -> Vec<Sink> {
         let referenced = plan.tables.iter().filter(|table| table.referenced).count();
         // One batch at a time, or the order of the feed would be that of the answers.
         let resolving = oneflight_sql::Options::new()
             .remember(options.remember / referenced.max(1))
             .max_batch(2 * options.chunk_rows)
             .batches_in_flight(1);
-        let mut sinks = Vec::with_capacity(plan.tables.len());
-        for table in &plan.tables {
-            let store = Store::open(self.driver.clone(), table.sql.clone())
-                .await
-                .map_err(Error::target)?;
+        let sink = |(table, store): (&crate::plan::TablePlan, &Store)| {
             let resolver = table
                 .referenced
                 .then(|| Resolver::over(store.clone(), resolving.clone()));
-            sinks.push(Sink::new(store, resolver));
-        }
-        Ok(sinks)
+            Sink::new(store.clone(), resolver)
+        };
+        plan.tables.iter().zip(&self.stores).map(sink).collect()
     }
 
     /// Round trips so far.

@@ -1,7 +1,9 @@
 //! Tables: made where they are absent, checked where they are present.
 //!
 //! ```text
-//!   lock ─▶ which are there? ─▶ CREATE TABLE … ─▶ foreign keys that close a cycle ─▶ commit ─▶ check all
+//!   which are there? ─▶ lock ─▶ which are absent still? ─▶ CREATE TABLE … ─▶ foreign keys that close a cycle ─▶ commit ─▶ check all
+//!
+//!   PostgreSQL, where a trip may be dear: look at all │ lock, CREATE what was absent, commit, look at all │ again if somebody was faster
 //! ```
 //!
 //! | kind | SQLite | PostgreSQL | MySQL, MariaDB |
@@ -26,7 +28,7 @@ mod names;
 mod prepare;
 mod undo;
 
-pub use prepare::{TableState, prepare};
+pub use prepare::{TableState, prepare, prepare_and_open};
 pub use undo::drop_empty;
 
 pub(crate) use names::{fnv, index_name, lock_name};

@@ -3,6 +3,7 @@
 //! G1. Statements are unnamed and typed by us (`query_typed`), so nothing stays on the server between transactions, and a
 //!     transaction pooler may stand in between.
 //! G2. A connection carries one pipeline at a time; BEGIN and COMMIT of two never mix.
+//! G3. Connections in use, free ones and those on their way are together never more than there are permits.
 
 use super::contract::Driver;
 use super::error::{DriverError, Fault};
@@ -19,12 +20,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Row};
 
 /// How a short transaction begins. The time limit makes a lock that never comes an error that is tried again.
 pub(super) const BEGIN: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '30s'";
+
+/// As many connections are opened beside the first one, if there may be so many: a link of 40 ms takes 160 ms to open, and whoever
+/// has several tables needs several connections at once.
+const WARM: usize = 3;
 
 /// PostgreSQL through tokio-postgres: a whole pipeline in one round trip, also behind a transaction pooler.
 ///
@@ -38,12 +44,14 @@ pub struct PgDriver {
 struct Shared {
     config: Option<Config>,
     free: Mutex<Vec<Client>>,
+    /// Connections on their way, each for whoever finds none free. They are given up with the driver.
+    warming: Mutex<Vec<Warming>>,
     permits: Arc<Semaphore>,
     trips: Trips,
 }
 
 impl PgDriver {
-    /// Connects: `connections` at most, the first one at once. Without TLS.
+    /// Connects: `connections` at most, the first few at once, and the first one before this returns. Without TLS.
     ///
     /// A password that `config` lacks is taken from the environment variable `PGPASSWORD`.
     ///
@@ -61,21 +69,29 @@ impl PgDriver {
         if config.get_application_name().is_none() {
             config.application_name("oneflight");
         }
+        let warm = connections.saturating_sub(1).min(WARM);
+        let warming = (0..warm).map(|_| Warming::new(config.clone())).collect();
         let first = open(&config).await?;
-        Ok(Self::of(Some(config), vec![first], connections))
+        Ok(Self::of(Some(config), vec![first], warming, connections))
     }
 
     /// Takes a client, whose connection you drive yourself. Once it is lost, it is lost.
     pub fn from_client(client: Client) -> Self {
-        Self::of(None, vec![client], 1)
+        Self::of(None, vec![client], Vec::new(), 1)
     }
 
-    fn of(config: Option<Config>, free: Vec<Client>, connections: usize) -> Self {
+    fn of(
+        config: Option<Config>,
+        free: Vec<Client>,
+        warming: Vec<Warming>,
+        connections: usize,
+    ) -> Self {
         let permits = Arc::new(Semaphore::new(connections.clamp(1, 1_000)));
         Self {
             shared: Arc::new(Shared {
                 config,
                 free: Mutex::new(free),
+                warming: Mutex::new(warming),
                 permits,
                 trips: Trips::default(),
             }),
@@ -91,10 +107,7 @@ impl PgDriver {
             match free {
                 Some(client) if !client.is_closed() => break client,
                 Some(_) => {}
-                None => match &self.shared.config {
-                    Some(config) => break open(config).await?,
-                    None => return Err(DriverError::new(Fault::Lost, "the connection is closed")),
-                },
+                None => break self.shared.open().await?,
             }
         };
         Ok(PgSession {
@@ -103,6 +116,41 @@ impl PgDriver {
             state: State::Idle,
             _permit: permit,
         })
+    }
+}
+
+impl Shared {
+    /// A connection for one who holds a permit and found none free: the next of those on their way, or a new one.
+    async fn open(&self) -> Result<Client, DriverError> {
+        let Some(config) = &self.config else {
+            return Err(DriverError::new(Fault::Lost, "the connection is closed"));
+        };
+        // LOCK: let go of before anything waits.
+        let warming = self.warming.lock().pop();
+        // One that failed or was lost on its way is opened again.
+        match warming {
+            Some(mut warming) => match (&mut warming.0).await {
+                Ok(Ok(client)) if !client.is_closed() => Ok(client),
+                _ => open(config).await,
+            },
+            None => open(config).await,
+        }
+    }
+}
+
+/// A connection on its way; given up when this is dropped.
+#[derive(Debug)]
+struct Warming(JoinHandle<Result<Client, DriverError>>);
+
+impl Warming {
+    fn new(config: Config) -> Self {
+        Self(tokio::spawn(async move { open(&config).await }))
+    }
+}
+
+impl Drop for Warming {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

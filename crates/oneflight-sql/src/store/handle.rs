@@ -2,7 +2,9 @@
 
 use super::flow::Flow;
 use super::open;
+use crate::catalog::Found;
 use crate::columns::{Columns, Loaded};
+use crate::dialect::Layout;
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::record::{Outcome, Record};
@@ -31,16 +33,44 @@ impl Store {
     /// column takes texts that differ for equal. The message holds the statement that mends it.
     /// [`Error::is_usage`]: the description contradicts itself.
     pub async fn open(driver: Arc<dyn Driver>, table: Table) -> Result<Self, Error> {
-        let layout = Arc::new(open::open(&*driver, table).await?);
-        let expects_misses = Arc::new(AtomicBool::new(driver.is_pipelined()));
-        Ok(Self {
+        let stores = Self::open_all(driver, vec![table]).await?;
+        let store = stores.into_iter().next();
+        store.ok_or_else(|| Error::internal("a table was opened and is not there"))
+    }
+
+    /// Opens tables, in their order, and reads how the database has them all at once: one round trip where statements are
+    /// pipelined.
+    ///
+    /// # Cancel safety
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// As for [`Store::open`], of the first table that has one.
+    pub async fn open_all(driver: Arc<dyn Driver>, tables: Vec<Table>) -> Result<Vec<Self>, Error> {
+        let layouts = open::open(&*driver, tables).await?;
+        Ok(Self::over(&driver, layouts))
+    }
+
+    /// Opens tables of which is known already how the database has them, one entry for each of their [`names`](open::names).
+    pub(crate) async fn open_found(
+        driver: &Arc<dyn Driver>,
+        tables: Vec<Table>,
+        found: Vec<Option<Found>>,
+    ) -> Result<Vec<Self>, Error> {
+        let layouts = open::layouts(&**driver, tables, found).await?;
+        Ok(Self::over(driver, layouts))
+    }
+
+    fn over(driver: &Arc<dyn Driver>, layouts: Vec<Layout>) -> Vec<Self> {
+        let store = |layout| Self {
             flow: Flow {
-                driver,
-                layout,
-                expects_misses,
+                driver: driver.clone(),
+                layout: Arc::new(layout),
+                expects_misses: Arc::new(AtomicBool::new(driver.is_pipelined())),
                 loads_new: Arc::default(),
             },
-        })
+        };
+        layouts.into_iter().map(store).collect()
     }
 
     /// The same table, with a guess of its own about whether the next batch finds its rows: one who only completes rows says

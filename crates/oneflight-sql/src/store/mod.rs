@@ -22,4 +22,4 @@ mod policy;
 mod settle;
 
 pub use handle::Store;
-pub(crate) use open::{Place, lock_name};
+pub(crate) use open::{Place, absent, lock_name, names};

@@ -1,6 +1,7 @@
 //! Opening a table: is it there, does it fit, and what decides between two writers?
 //!
 //! N1. No unique index on exactly the key columns, no store: without one, two writers make two rows.
+//! N2. However many tables are opened, all are read at once: where statements are pipelined, in one round trip.
 
 use crate::catalog::{self, Found, FoundColumn};
 use crate::dialect::{Col, Dialect, Layout, Links};
@@ -10,11 +11,69 @@ use crate::schema::{Column, Crosswalk, Policy, Table};
 use crate::value::{Kind, Value};
 use std::sync::Arc;
 
-/// Reads how the database has `table`, and checks that it can be worked with.
-pub(super) async fn open(driver: &dyn Driver, table: Table) -> Result<Layout, Error> {
-    describes(&table)?;
-    let dialect = driver.dialect();
-    let found = read(driver, &table.name).await?;
+/// Reads how the database has `tables`, and checks that they can be worked with.
+pub(super) async fn open(driver: &dyn Driver, tables: Vec<Table>) -> Result<Vec<Layout>, Error> {
+    tables.iter().try_for_each(describes)?;
+    let names = names(&tables);
+    let found = catalog::read(driver, &names).await.map_err(|error| {
+        let what = format!(
+            "could not read what the tables {} are like",
+            names.join(", ")
+        );
+        Error::driver(what, error)
+    })?;
+    layouts(driver, tables, found).await
+}
+
+/// The names of the tables, each with its crosswalk's behind it.
+pub(crate) fn names(tables: &[Table]) -> Vec<String> {
+    let names = tables.iter().flat_map(|table| {
+        let crosswalk = table.crosswalk.as_ref();
+        [
+            Some(&table.name),
+            crosswalk.map(|crosswalk| &crosswalk.table),
+        ]
+    });
+    names.flatten().cloned().collect()
+}
+
+/// The layouts of tables, of what was found for each of their [`names`].
+pub(super) async fn layouts(
+    driver: &dyn Driver,
+    tables: Vec<Table>,
+    found: Vec<Option<Found>>,
+) -> Result<Vec<Layout>, Error> {
+    let (mut layouts, mut found) = (Vec::with_capacity(tables.len()), found.into_iter());
+    // The database that the connection is in has one name for all tables.
+    let mut lock_here = None;
+    for table in tables {
+        describes(&table)?;
+        let on = found.next().flatten();
+        let links = table.crosswalk.as_ref().map(|_| found.next().flatten());
+        let is_here = crate::dialect::split(&table.name).0.is_none();
+        let lock = match lock_here.clone().filter(|_| is_here) {
+            Some(lock) => lock,
+            None => lock_name(driver, &table.name).await?,
+        };
+        if is_here {
+            lock_here = Some(lock.clone());
+        }
+        layouts.push(Layout {
+            lock,
+            ..layout(driver.dialect(), table, on, links.flatten())?
+        });
+    }
+    Ok(layouts)
+}
+
+/// The layout of a table, but for its lock.
+fn layout(
+    dialect: Dialect,
+    table: Table,
+    found: Option<Found>,
+    found_links: Option<Found>,
+) -> Result<Layout, Error> {
+    let found = found.ok_or_else(|| absent(&table.name))?;
     let (name, table) = (dialect.quote_table(&table.name), Arc::new(table));
     let on = Place {
         dialect,
@@ -22,28 +81,17 @@ pub(super) async fn open(driver: &dyn Driver, table: Table) -> Result<Layout, Er
         found: &found,
     };
     let id = table.id.as_deref().map(|id| on.id(id)).transpose()?;
-    let key = table
-        .key
-        .iter()
-        .map(|column| on.column(column))
-        .collect::<Result<Vec<_>, _>>()?;
+    let key: Result<Vec<_>, _> = table.key.iter().map(|column| on.column(column)).collect();
+    let key = key?;
     let attributes = table
         .attributes
         .iter()
         .map(|attribute| on.column(&attribute.column))
         .collect::<Result<Vec<_>, _>>()?;
     if !table.key.is_empty() {
-        on.unique(
-            &table
-                .key
-                .iter()
-                .map(|column| column.name.as_str())
-                .collect::<Vec<_>>(),
-        )?;
-        table
-            .key
-            .iter()
-            .try_for_each(|column| on.exact(&column.name))?;
+        let names: Vec<_> = table.key.iter().map(|column| &*column.name).collect();
+        on.unique(&names)?;
+        names.iter().try_for_each(|name| on.exact(name))?;
     }
     let next_id = table
         .id
@@ -51,13 +99,12 @@ pub(super) async fn open(driver: &dyn Driver, table: Table) -> Result<Layout, Er
         .and_then(|id| found.column(dialect, id))
         .and_then(|column| column.default.clone());
     let links = match &table.crosswalk {
-        Some(crosswalk) => Some(links(driver, crosswalk, id.as_ref()).await?),
+        Some(crosswalk) => Some(links(dialect, crosswalk, found_links, id.as_ref())?),
         None => None,
     };
     if table.key.is_empty() {
         counts(dialect, &table, &found)?;
     }
-    let lock = lock_name(driver, &table.name).await?;
     Ok(Layout {
         dialect,
         name,
@@ -67,9 +114,13 @@ pub(super) async fn open(driver: &dyn Driver, table: Table) -> Result<Layout, Er
         attributes,
         links,
         class: class_of(found.oid),
-        lock,
+        lock: None,
         table,
     })
+}
+
+pub(crate) fn absent(table: &str) -> Error {
+    Error::schema(format!("there is no table `{table}`"))
 }
 
 /// A row without a key gets its id before it gets its link, so the database has to give it.
@@ -122,24 +173,13 @@ fn describes(table: &Table) -> Result<(), Error> {
     }
 }
 
-async fn read(driver: &dyn Driver, table: &str) -> Result<Found, Error> {
-    let found = catalog::read(driver, table).await;
-    let found = found.map_err(|error| {
-        Error::driver(
-            format!("could not read what table `{table}` is like"),
-            error,
-        )
-    })?;
-    found.ok_or_else(|| Error::schema(format!("there is no table `{table}`")))
-}
-
-async fn links(
-    driver: &dyn Driver,
+fn links(
+    dialect: Dialect,
     crosswalk: &Crosswalk,
+    found: Option<Found>,
     id: Option<&Col>,
 ) -> Result<Links, Error> {
-    let dialect = driver.dialect();
-    let found = read(driver, &crosswalk.table).await?;
+    let found = found.ok_or_else(|| absent(&crosswalk.table))?;
     let on = Place {
         dialect,
         table: &crosswalk.table,

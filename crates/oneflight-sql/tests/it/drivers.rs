@@ -15,6 +15,28 @@ store_contract!(
     a_link_that_breaks_anywhere_costs_no_row,
 );
 
+/// Some are on their way when the first pipelines come, and some are not: they are the same ones, whoever waits for them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn there_are_never_more_connections_than_were_allowed() {
+    let place = Place::open(Backend::PostgresTokio).await;
+    for allowed in [1, 2, 7] {
+        let proxy = Proxy::start(place.database.url()).await;
+        let options = driver::Options::default().connections(allowed);
+        let far = driver::connect(proxy.url(), options).await.unwrap();
+        // Nobody is answered before all have their own connection.
+        let together = Statement::new(format!(
+            "SELECT pg_advisory_xact_lock_shared({allowed}), pg_sleep(0.001)"
+        ));
+        let (first, rest) = (far.query(together.clone()), 0..allowed * 3);
+        let rest = rest.map(|_| far.query(together.clone()));
+        first.await.unwrap();
+        for answered in futures_util::future::join_all(rest).await {
+            answered.unwrap();
+        }
+        assert_eq!(proxy.connections(), allowed as u64);
+    }
+}
+
 /// Polls a future at most `polls` times.
 async fn polled<F: Future>(future: F, mut polls: usize) -> Option<F::Output> {
     let mut future = pin!(future);

@@ -10,6 +10,8 @@ use oneflight_sql::{Attribute, Dialect, Kind, Policy, SameSource, Store, Table, 
 store_contract!(
     tables_are_made_once_and_checked_afterwards,
     two_processes_make_the_tables_once,
+    a_process_that_opens_while_another_makes_the_tables_finds_them,
+    tables_are_looked_at_all_at_once,
     tables_that_refer_to_each_other_are_made_with_real_foreign_keys,
     a_table_that_does_not_fit_is_named_with_what_was_expected,
     without_a_unique_index_nothing_is_opened_and_the_message_mends_it,
@@ -88,6 +90,81 @@ async fn two_processes_make_the_tables_once(place: Place) {
             .count();
     }
     assert_eq!(created, 3);
+}
+
+/// The other one makes them in a transaction that is open when this one looks, and commits while it waits for the lock.
+async fn a_process_that_opens_while_another_makes_the_tables_finds_them(place: Place) {
+    if place.driver.dialect() != Dialect::Postgres {
+        return;
+    }
+    let other = place.backend.connect(place.database.url(), 1).await;
+    let (tables, tell) = (
+        vec![team()],
+        std::sync::Arc::new(tokio::sync::Notify::new()),
+    );
+    let (driver, opens, told) = (place.driver.clone(), tables.clone(), tell.clone());
+    let opening = tokio::spawn(async move {
+        told.notified().await;
+        ddl::prepare_and_open(&driver, &opens).await.unwrap()
+    });
+    let rehearsal = other.rehearse().await.unwrap();
+    assert_eq!(
+        ddl::prepare(&rehearsal, &tables).await.unwrap(),
+        [TableState::Created]
+    );
+    tell.notify_one();
+    // It waits for the lock that the other one holds, and is seen to.
+    let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    while place.count(waiting).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    let commit = Statement::new("COMMIT");
+    rehearsal.query(commit).await.unwrap();
+    let (store, state) = opening.await.unwrap().remove(0);
+    assert_eq!(state, TableState::Present);
+    store.merge(vec![keyed("a")]).await.remove(0).unwrap();
+}
+
+async fn tables_are_looked_at_all_at_once(place: Place) {
+    let trips = || place.driver.round_trips();
+    let before = trips();
+    let opened = ddl::prepare_and_open(&place.driver, &cycle())
+        .await
+        .unwrap();
+    assert!(
+        opened
+            .iter()
+            .all(|(_, state)| *state == TableState::Created)
+    );
+    let (made, again) = (trips() - before, trips());
+    let opened = ddl::prepare_and_open(&place.driver, &cycle())
+        .await
+        .unwrap();
+    assert!(
+        opened
+            .iter()
+            .all(|(_, state)| *state == TableState::Present)
+    );
+    let looked = trips() - again;
+    if place.driver.is_pipelined() {
+        assert_eq!((made, looked), (2, 1));
+    }
+    let again = trips();
+    let stores = Store::open_all(place.driver.clone(), cycle())
+        .await
+        .unwrap();
+    let names = |stores: Vec<&Store>| {
+        stores
+            .iter()
+            .map(|store| store.table().name.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names(stores.iter().collect()),
+        names(opened.iter().map(|(store, _)| store).collect())
+    );
+    assert!(trips() - again <= looked);
 }
 
 async fn tables_that_refer_to_each_other_are_made_with_real_foreign_keys(place: Place) {
