@@ -15,7 +15,7 @@
 //!
 //! A dialect that says `None` has its rows loaded the general way.
 
-use super::{Dialect, Layout, load_sqlite};
+use super::{Dialect, Layout, load_postgres, load_sqlite};
 use crate::columns::{Cells, Columns, Values, span};
 use crate::driver::{Pipeline, Rows};
 use crate::value::{Kind, Value};
@@ -26,7 +26,8 @@ use std::sync::Arc;
 pub(crate) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Option<Pipeline> {
     match layout.dialect {
         Dialect::Sqlite => Some(load_sqlite::insert(layout, rows)),
-        Dialect::Postgres | Dialect::MySql => None,
+        Dialect::Postgres => Some(load_postgres::insert(layout, rows)),
+        Dialect::MySql => None,
     }
 }
 
@@ -34,7 +35,8 @@ pub(crate) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Option<Pipeline> {
 pub(crate) fn differing(layout: &Layout, rows: &Arc<Columns>) -> Option<Pipeline> {
     match layout.dialect {
         Dialect::Sqlite => Some(load_sqlite::differing(layout, rows)),
-        Dialect::Postgres | Dialect::MySql => None,
+        Dialect::Postgres => Some(load_postgres::differing(layout, rows)),
+        Dialect::MySql => None,
     }
 }
 

@@ -15,6 +15,7 @@ mod convert;
 mod layout;
 mod list;
 pub(crate) mod load;
+mod load_postgres;
 mod load_sqlite;
 mod names;
 mod postgres;

@@ -84,15 +84,11 @@ pub(super) fn get(col: &Col) -> String {
 }
 
 pub(super) fn selected(layout: &Layout) -> String {
-    layout
-        .id
-        .iter()
-        .chain(&layout.attributes)
-        .fold(String::new(), |sql, col| sql + ", " + &get(col))
+    columns(layout).fold(String::new(), |sql, col| sql + ", " + &get(col))
 }
 
-/// `e.k0 = t.k0::type AND …`.
-pub(super) fn same_key(cols: &[Col]) -> String {
+/// `e.k0 = t.k0::type AND …`, the values put as `put` says.
+pub(super) fn same_key(cols: &[Col], put: impl Fn(&Col, &str) -> String) -> String {
     let parts = cols
         .iter()
         .enumerate()
@@ -157,16 +153,15 @@ pub(super) fn find(layout: &Layout, asks: &[Ask]) -> Statement {
     let mut parts = Vec::new();
     if let (Some(links), true) = (&layout.links, by_external) {
         parts.push(format!(
-            "SELECT t.i - 1, 1::int8, 0::int8{selected} FROM {unnest} JOIN {} x ON {} JOIN {name} e ON {}",
-            links.name,
-            same_external(links),
-            linked(layout, links, "x"),
+            "SELECT t.i - 1, 1::int8, 0::int8{selected} FROM {unnest} {} {}",
+            each(&links.name, "x", [&links.id], &same_external(links)),
+            each(name, "e", columns(layout), &linked(layout, links, "x")),
         ));
     }
     if by_key || parts.is_empty() {
         let taken = match &layout.links {
             Some(links) if by_external => format!(
-                "(t.s IS NOT NULL AND EXISTS (SELECT 1 FROM {} y WHERE {} AND y.{} = {}))::int::int8",
+                "(t.s IS NOT NULL AND EXISTS (SELECT 1 FROM {} y WHERE {} AND y.{} = {} OFFSET 0))::int::int8",
                 links.name,
                 linked(layout, links, "y"),
                 links.source.quoted,
@@ -175,12 +170,16 @@ pub(super) fn find(layout: &Layout, asks: &[Ask]) -> Statement {
             _ => "0::int8".to_owned(),
         };
         parts.push(format!(
-            "SELECT t.i - 1, 0::int8, {taken}{selected} FROM {unnest} JOIN {name} e ON {}",
-            if layout.key.is_empty() {
-                "false".to_owned()
-            } else {
-                same_key(&layout.key)
-            },
+            "SELECT t.i - 1, 0::int8, {taken}{selected} FROM {unnest} {}",
+            each(
+                name,
+                "e",
+                columns(layout),
+                &match layout.key.is_empty() {
+                    true => "false".to_owned(),
+                    false => same_key(&layout.key, put),
+                }
+            ),
         ));
     }
     Statement {
@@ -188,6 +187,32 @@ pub(super) fn find(layout: &Layout, asks: &[Ask]) -> Statement {
         binds: arrays.binds,
         returns: hit_kinds(layout),
     }
+}
+
+/// The columns that are read.
+fn columns(layout: &Layout) -> impl Iterator<Item = &Col> {
+    layout.id.iter().chain(&layout.attributes)
+}
+
+/// Joins the row of a table that a condition names, row by row. `OFFSET 0` keeps the planner from reading all of a table that
+/// grows faster than its statistics.
+pub(super) fn each<'c>(
+    table: &str,
+    alias: &str,
+    columns: impl IntoIterator<Item = &'c Col>,
+    condition: &str,
+) -> String {
+    let columns = columns.into_iter();
+    let columns: Vec<_> = columns
+        .map(|col| format!("{alias}.{}", col.quoted))
+        .collect();
+    let columns = match columns.is_empty() {
+        true => "1".to_owned(),
+        false => columns.join(", "),
+    };
+    format!(
+        "CROSS JOIN LATERAL (SELECT {columns} FROM {table} {alias} WHERE {condition} OFFSET 0) {alias}"
+    )
 }
 
 pub(super) fn linked(layout: &Layout, links: &Links, alias: &str) -> String {

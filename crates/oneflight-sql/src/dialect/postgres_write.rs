@@ -6,11 +6,12 @@
 //! ```
 //!
 //! G3. Each statement after the locks has a new snapshot, so its guards are true until the commit.
-//! G4. Arrays come sorted, and rows are inserted in their order; writers that take no lock of ours cannot deadlock on them.
+//! G4. Rows are looked for one by one, by their indexes (`OFFSET 0`): the plan does not hang on statistics of a growing table.
+//! G5. Arrays come sorted, and rows are inserted in their order; writers that take no lock of ours cannot deadlock on them.
 
 use super::ask::hit_kinds;
 use super::postgres::{
-    Arrays, get, linked, push_cols, push_external, put, same_external, same_key, selected,
+    Arrays, each, get, linked, push_cols, push_external, put, same_external, same_key, selected,
 };
 use super::{Ask, Create, Dialect, Layout, Links, convert};
 use crate::driver::{Bind, Rows, Statement};
@@ -42,16 +43,16 @@ fn is_missing(layout: &Layout) -> String {
     let mut guards = Vec::new();
     if let Some(links) = &layout.links {
         guards.push(format!(
-            "NOT EXISTS (SELECT 1 FROM {} x WHERE {})",
+            "NOT EXISTS (SELECT 1 FROM {} x WHERE {} OFFSET 0)",
             links.name,
             same_external(links)
         ));
     }
     if !layout.key.is_empty() {
         guards.push(format!(
-            "NOT EXISTS (SELECT 1 FROM {} e WHERE {})",
+            "NOT EXISTS (SELECT 1 FROM {} e WHERE {} OFFSET 0)",
             layout.name,
-            same_key(&layout.key)
+            same_key(&layout.key, put)
         ));
     }
     guards.join(" AND ")
@@ -101,7 +102,7 @@ pub(crate) fn lock(layout: &Layout, lock: &Lock, creates: &[Create], links: &[As
             links.iter().map(|link| link.external.clone()),
         );
         missing.push(format!(
-            "EXISTS (SELECT 1 FROM {} WHERE NOT EXISTS (SELECT 1 FROM {} x WHERE {}))",
+            "EXISTS (SELECT 1 FROM {} WHERE NOT EXISTS (SELECT 1 FROM {} x WHERE {} OFFSET 0))",
             external.unnest(2 + arrays.binds.len()),
             known.name,
             same_external(known)
@@ -260,7 +261,7 @@ pub(crate) fn link(layout: &Layout, links: &Links, asks: &[Ask], exclusive: bool
     let source = put(&links.source, "t.s");
     let exclusive = match exclusive {
         true => format!(
-            " AND NOT EXISTS (SELECT 1 FROM {} y WHERE {} AND y.{} = {source})",
+            " AND NOT EXISTS (SELECT 1 FROM {} y WHERE {} AND y.{} = {source} OFFSET 0)",
             links.name,
             linked(layout, links, "y"),
             links.source.quoted,
@@ -268,8 +269,8 @@ pub(crate) fn link(layout: &Layout, links: &Links, asks: &[Ask], exclusive: bool
         false => String::new(),
     };
     let sql = format!(
-        "INSERT INTO {crosswalk} ({s}, {x}, {to}) SELECT {source}, {id}, e.{of} FROM {unnest} JOIN {name} e ON {key} \
-         WHERE NOT EXISTS (SELECT 1 FROM {crosswalk} x WHERE {external}){exclusive} ORDER BY t.i ON CONFLICT DO NOTHING",
+        "INSERT INTO {crosswalk} ({s}, {x}, {to}) SELECT {source}, {id}, e.{of} FROM {unnest} {row} \
+         WHERE NOT EXISTS (SELECT 1 FROM {crosswalk} x WHERE {external} OFFSET 0){exclusive} ORDER BY t.i ON CONFLICT DO NOTHING",
         crosswalk = links.name,
         s = links.source.quoted,
         x = links.external_id.quoted,
@@ -281,8 +282,7 @@ pub(crate) fn link(layout: &Layout, links: &Links, asks: &[Ask], exclusive: bool
             .map(|id| id.quoted.as_str())
             .unwrap_or_default(),
         unnest = arrays.unnest(1),
-        name = layout.name,
-        key = same_key(&layout.key),
+        row = each(&layout.name, "e", &layout.id, &same_key(&layout.key, put)),
         external = same_external(links),
     );
     Statement {
@@ -311,7 +311,7 @@ pub(crate) fn lock_rows(layout: &Layout, handles: &[Box<[Value]>]) -> Statement 
         selected(layout),
         arrays.unnest(1),
         layout.name,
-        same_key(layout.handle()),
+        same_key(layout.handle(), put),
         order.join(", ")
     );
     Statement {
@@ -354,7 +354,7 @@ pub(super) fn update(
         layout.name,
         sets.join(", "),
         arrays.unnest(1),
-        same_key(layout.handle())
+        same_key(layout.handle(), put)
     );
     Statement {
         sql: sql.into(),

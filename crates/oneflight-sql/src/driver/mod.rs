@@ -12,6 +12,7 @@
 //! D2. A failed transaction is rolled back before its error is seen; a connection that cannot be rolled back is closed.
 //! D3. No error shows a password.
 
+mod array;
 mod connect;
 mod contract;
 mod error;
@@ -30,7 +31,7 @@ pub use contract::Driver;
 pub use error::{DriverError, Fault};
 pub use mysql::SqlxMySql;
 pub(crate) use patience::Patience;
-pub use pipeline::{Bind, BindRows, Decide, Mode, Pipeline, Rows, Statement, Step};
+pub use pipeline::{Bind, BindColumn, BindRows, Decide, Mode, Pipeline, Rows, Statement, Step};
 pub use postgres::PgDriver;
 pub use sqlite::SqlxSqlite;
 pub use sqlx_postgres::SqlxPostgres;

@@ -4,7 +4,7 @@
 //!     of these, and taken out again, by the dialect, so that every driver is a thin one.
 
 use super::error::DriverError;
-use crate::columns::Columns;
+use crate::columns::{Cells, Columns};
 use crate::value::{Kind, Value};
 use std::fmt;
 use std::ops::Range;
@@ -67,6 +67,26 @@ pub enum Bind {
     Many(Kind, Vec<Value>),
     /// Cells of rows that are kept by the column, one parameter a cell, row by row; on SQLite only.
     Rows(BindRows),
+    /// A column as an array, on PostgreSQL only.
+    Column(BindColumn),
+}
+
+/// A column that is bound as an array: the one with this number, those of the key first.
+#[derive(Clone)]
+pub struct BindColumn {
+    pub(crate) columns: Arc<Columns>,
+    pub(crate) at: usize,
+}
+
+impl BindColumn {
+    /// Its cells; none of an attribute that nobody says.
+    pub(crate) fn cells(&self) -> Option<&Cells> {
+        let key = self.columns.key();
+        match self.at.checked_sub(key.len()) {
+            None => key.get(self.at),
+            Some(at) => self.columns.attributes().get(at)?.as_ref(),
+        }
+    }
 }
 
 /// Rows that are bound cell by cell: those of `rows`, of each the columns of the key, then the attributes of `said`.

@@ -400,6 +400,10 @@ fn param(bind: Bind) -> Result<(Box<dyn ToSql + Sync + Send>, Type), DriverError
                 ),
             }
         }
+        Bind::Column(column) => {
+            let array = column.array_type();
+            (Box::new(column), array)
+        }
         Bind::Rows(_) => {
             let what = "PostgreSQL binds columns, not rows";
             return Err(DriverError::new(Fault::Other, what));

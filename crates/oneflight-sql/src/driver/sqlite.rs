@@ -37,7 +37,7 @@ impl Engine for Sqlite {
                     add_rows(&mut arguments, &rows)?;
                     continue;
                 }
-                Bind::Many(..) => return Err("SQLite binds no arrays".into()),
+                Bind::Many(..) | Bind::Column(_) => return Err("SQLite binds no arrays".into()),
             };
             match value {
                 Value::Text(text) | Value::Decimal(text) => arguments.add(text.into_string())?,

@@ -38,6 +38,7 @@ impl Engine for Postgres {
             match bind {
                 Bind::One(kind, value) => add_one(&mut arguments, kind, value)?,
                 Bind::Many(kind, values) => add_many(&mut arguments, kind, values)?,
+                Bind::Column(column) => arguments.add(column)?,
                 Bind::Rows(_) => return Err("PostgreSQL binds columns, not rows".into()),
             }
         }
