@@ -3,7 +3,7 @@
 //! The types of parameters in `VALUES` are guessed by MySQL before they are bound: MariaDB 10.11 then finds nothing, and says
 //! nothing. The columns of a JSON list say their types.
 
-use super::{Col, Dialect, Layout, Links, convert};
+use super::{Col, Dialect, Layout, Links, convert, literal};
 use crate::driver::Bind;
 use crate::value::{Kind, Value};
 use std::fmt::Write;
@@ -83,7 +83,6 @@ pub(super) fn list<'v>(
                 format!(", {} {} PATH '$[{at}]'", col.name, json_type(layout, col))
             });
             let columns: String = columns.collect();
-            let from = format!("JSON_TABLE(?, '$[*]' COLUMNS (i FOR ORDINALITY{columns})) t");
             let mut json = String::from("[");
             for (at, row) in rows.enumerate() {
                 json.push_str(if at == 0 { "[" } else { ",[" });
@@ -94,15 +93,23 @@ pub(super) fn list<'v>(
                 json.push(']');
             }
             json.push(']');
-            let binds = vec![Bind::One(Kind::Text, Value::Text(json.into()))];
             List {
                 with: String::new(),
-                from,
+                from: json_table(&json, &columns),
                 number: "t.i - 1",
-                binds,
+                binds: Vec::new(),
             }
         }
     }
+}
+
+/// A JSON document as a table of its rows, under the alias `t`; `columns` begin with a comma.
+pub(super) fn json_table(json: &str, columns: &str) -> String {
+    let mut from = String::with_capacity(json.len() + columns.len() + 64);
+    from.push_str("JSON_TABLE(");
+    literal::text(&mut from, json);
+    let _ = write!(from, ", '$[*]' COLUMNS (i FOR ORDINALITY{columns})) t");
+    from
 }
 
 pub(super) fn with(lists: &[&List]) -> String {
@@ -118,9 +125,21 @@ pub(super) fn with(lists: &[&List]) -> String {
     }
 }
 
+pub(super) fn push_text(json: &mut String, text: &str) {
+    if text
+        .bytes()
+        .any(|byte| matches!(byte, b'"' | b'\\') || byte < b' ')
+    {
+        return json.push_str(&serde_json::Value::from(text).to_string());
+    }
+    json.push('"');
+    json.push_str(text);
+    json.push('"');
+}
+
 fn push_json(json: &mut String, value: &Value) {
     match value {
-        Value::Text(text) => json.push_str(&serde_json::Value::from(&**text).to_string()),
+        Value::Text(text) => push_text(json, text),
         Value::Int(int) => {
             let _ = write!(json, "{int}");
         }
@@ -129,9 +148,7 @@ fn push_json(json: &mut String, value: &Value) {
         }
         Value::Bytes(bytes) => {
             json.push('"');
-            bytes.iter().for_each(|byte| {
-                let _ = write!(json, "{byte:02x}");
-            });
+            literal::digits(json, bytes);
             json.push('"');
         }
         _ => json.push_str("null"),
@@ -139,7 +156,7 @@ fn push_json(json: &mut String, value: &Value) {
 }
 
 /// MySQL: the type of a column of a JSON list.
-fn json_type(layout: &Layout, listed: &Listed<'_>) -> String {
+pub(super) fn json_type(layout: &Layout, listed: &Listed<'_>) -> String {
     match convert::wire_in(layout.dialect, listed.col) {
         Kind::Int => "BIGINT".to_owned(),
         Kind::Real => "DOUBLE".to_owned(),

@@ -3,6 +3,7 @@
 //! ```text
 //!            insert                                     differing
 //!   sqlite   INSERT VALUES, all or none                 VALUES joined to the table
+//!   mysql    INSERT literals, all or none               JSON_TABLE joined to the table
 //!   others   the general way, row by row
 //! ```
 //!
@@ -15,7 +16,7 @@
 //!
 //! A dialect that says `None` has its rows loaded the general way.
 
-use super::{Dialect, Layout, load_postgres, load_sqlite};
+use super::{Dialect, Layout, load_mysql, load_postgres, load_sqlite};
 use crate::columns::{Cells, Columns, Values, span};
 use crate::driver::{Pipeline, Rows};
 use crate::value::{Kind, Value};
@@ -27,7 +28,7 @@ pub(crate) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Option<Pipeline> {
     match layout.dialect {
         Dialect::Sqlite => Some(load_sqlite::insert(layout, rows)),
         Dialect::Postgres => Some(load_postgres::insert(layout, rows)),
-        Dialect::MySql => None,
+        Dialect::MySql => Some(load_mysql::insert(layout, rows)),
     }
 }
 
@@ -36,7 +37,7 @@ pub(crate) fn differing(layout: &Layout, rows: &Arc<Columns>) -> Option<Pipeline
     match layout.dialect {
         Dialect::Sqlite => Some(load_sqlite::differing(layout, rows)),
         Dialect::Postgres => Some(load_postgres::differing(layout, rows)),
-        Dialect::MySql => None,
+        Dialect::MySql => load_mysql::differing(layout, rows),
     }
 }
 

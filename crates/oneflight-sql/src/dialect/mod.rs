@@ -4,7 +4,7 @@
 //!            find          insert · link                              update
 //!   postgres unnest(arrays), guarded by anti-joins, decided there     FROM unnest
 //!   sqlite   VALUES, decided here under BEGIN IMMEDIATE               FROM VALUES
-//!   mysql    VALUES, decided here under GET_LOCK                      JOIN VALUES
+//!   mysql    literals, decided here under GET_LOCK                    JOIN JSON_TABLE
 //! ```
 //!
 //! Q1. Identifiers are quoted, always; a name holds any character, and one dot parts schema and table.
@@ -14,9 +14,12 @@ mod ask;
 mod convert;
 mod layout;
 mod list;
+mod literal;
 pub(crate) mod load;
+mod load_mysql;
 mod load_postgres;
 mod load_sqlite;
+mod mysql_write;
 mod names;
 mod postgres;
 mod postgres_write;

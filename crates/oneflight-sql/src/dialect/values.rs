@@ -5,12 +5,13 @@
 //!   mysql   GET_LOCK · BEGIN · find · (decide) · insert · link · update · find · COMMIT · RELEASE_LOCK
 //! ```
 //!
-//! V1. `VALUES` come in sizes that are powers of two, so that few texts are prepared, again and again.
+//! V1. On SQLite `VALUES` come in sizes that are powers of two, so that few texts are prepared, again and again. On MySQL nothing
+//!     is prepared: all values are literals.
 //! V2. Whoever runs `insert` or `link` holds the lock of all writers, and has read under it that the rows are missing.
 
 use super::ask::hit_kinds;
 use super::list::{List, Listed, bind, list, listed, listed_external, put, with};
-use super::{Ask, Col, Create, Dialect, Layout, Links};
+use super::{Ask, Col, Create, Dialect, Layout, Links, mysql_write};
 use crate::driver::{Bind, Statement};
 use crate::value::{Kind, Value};
 
@@ -19,18 +20,20 @@ fn limits(dialect: Dialect) -> (usize, usize) {
     match dialect {
         // In the process: longer lists cost more to prepare than they save.
         Dialect::Sqlite => (512, 16_000),
-        _ => (8_192, 60_000),
+        _ => (8_192, usize::MAX),
     }
 }
 
 /// Cuts rows into lists (V1).
 fn lists<T>(dialect: Dialect, width: usize, mut rows: Vec<T>) -> Vec<Vec<T>> {
     let (most_rows, most_binds) = limits(dialect);
-    let most = (most_binds / width.max(1)).clamp(1, most_rows);
-    let most = 1 << most.ilog2();
+    let most: usize = (most_binds / width.max(1)).clamp(1, most_rows);
     let mut lists = Vec::new();
     while !rows.is_empty() {
-        let size = most.min(1 << rows.len().ilog2());
+        let size = match dialect {
+            Dialect::Sqlite => (1 << most.ilog2()).min(1 << rows.len().ilog2()),
+            _ => most.min(rows.len()),
+        };
         let rest = rows.split_off(size);
         lists.push(std::mem::replace(&mut rows, rest));
     }
@@ -75,7 +78,7 @@ fn join(layout: &Layout) -> &'static str {
     }
 }
 
-fn same_key(layout: &Layout, cols: &[Col]) -> String {
+pub(super) fn same_key(layout: &Layout, cols: &[Col]) -> String {
     let parts = cols.iter().enumerate();
     let parts = parts.map(|(at, col)| {
         format!(
@@ -87,7 +90,7 @@ fn same_key(layout: &Layout, cols: &[Col]) -> String {
     parts.collect::<Vec<_>>().join(" AND ")
 }
 
-fn quoted<'a>(cols: impl IntoIterator<Item = &'a Col>) -> String {
+pub(super) fn quoted<'a>(cols: impl IntoIterator<Item = &'a Col>) -> String {
     cols.into_iter()
         .map(|col| col.quoted.as_str())
         .collect::<Vec<_>>()
@@ -254,6 +257,9 @@ fn key<'a>(layout: &'a Layout, ask: &'a Ask) -> impl Iterator<Item = &'a Value> 
 
 /// Inserts rows, all of which are missing (V2). The statement says how many it must have changed.
 pub(crate) fn insert(layout: &Layout, creates: &[&Create]) -> Vec<Statement> {
+    if layout.dialect == Dialect::MySql {
+        return mysql_write::insert(layout, creates);
+    }
     let said: Vec<usize> = (0..layout.attributes.len())
         .filter(|&at| {
             creates
@@ -268,23 +274,12 @@ pub(crate) fn insert(layout: &Layout, creates: &[&Create]) -> Vec<Statement> {
             .chain(said.iter().map(|&at| &layout.attributes[at])),
     );
     let width = layout.key.len() + said.len();
-    // A writer that takes no lock of ours may have been faster; the row is then found, and no error.
-    let or_else = match (layout.dialect, layout.key.first()) {
-        (Dialect::MySql, Some(first)) => format!(
-            " ON DUPLICATE KEY UPDATE {0} = {1}.{0}",
-            first.quoted, layout.name
-        ),
-        _ => String::new(),
-    };
     let insert = |list: Vec<&Create>| {
-        let rows = match (width, layout.dialect) {
-            (0, Dialect::Sqlite) => return insert_empty(layout, list.len()),
-            _ => marks(list.len(), width),
-        };
-        let sql = format!(
-            "INSERT INTO {} ({columns}) VALUES {rows}{or_else}",
-            layout.name
-        );
+        if width == 0 {
+            return insert_empty(layout, list.len());
+        }
+        let rows = marks(list.len(), width);
+        let sql = format!("INSERT INTO {} ({columns}) VALUES {rows}", layout.name);
         let mut binds = Vec::with_capacity(width * list.len());
         for create in list {
             binds.extend(
@@ -319,13 +314,13 @@ fn insert_empty(layout: &Layout, rows: usize) -> Vec<Statement> {
 
 /// Inserts rows that are known by their external id alone, each list followed by its links.
 pub(crate) fn insert_linked(layout: &Layout, links: &Links, creates: &[&Create]) -> Vec<Statement> {
+    if layout.dialect == Dialect::MySql {
+        return mysql_write::insert_linked(layout, links, creates);
+    }
     let mut statements = Vec::new();
     let id = quoted(&layout.id);
-    // The ids of a list follow one another: SQLite counts on from the highest, and InnoDB sets aside a run for the statement.
-    let of_row = match layout.dialect {
-        Dialect::Sqlite => format!("(SELECT max({id}) FROM {}) - ?", layout.name),
-        _ => "LAST_INSERT_ID() + ? * @@SESSION.auto_increment_increment".to_owned(),
-    };
+    // The ids of a list follow one another: SQLite counts on from the highest.
+    let of_row = format!("(SELECT max({id}) FROM {}) - ?", layout.name);
     let width = layout.attributes.len().max(3);
     for list in lists(layout.dialect, width, creates.to_vec()) {
         statements.extend(insert(layout, &list));
@@ -338,12 +333,7 @@ pub(crate) fn insert_linked(layout: &Layout, links: &Links, creates: &[&Create])
         let mut link = Statement::new(sql);
         for (at, create) in list.iter().enumerate() {
             link.binds.extend(external_binds(create.unless.as_ref()));
-            let offset = if layout.dialect == Dialect::Sqlite {
-                list.len() - 1 - at
-            } else {
-                at
-            };
-            link = link.int(offset as i64);
+            link = link.int((list.len() - 1 - at) as i64);
         }
         statements.push(link);
     }

@@ -5,7 +5,8 @@
 //!               └──────────── one transaction, short ───────────────┘
 //!
 //!   PgDriver (tokio-postgres)   all of it in one round trip, unnamed statements, fit for a transaction pooler
-//!   SqlxPostgres, SqlxSqlite, SqlxMySql   your own pool, one statement after the other
+//!   SqlxMySql                   your own pool; statements that bind nothing go together, as one text
+//!   SqlxPostgres, SqlxSqlite    your own pool, one statement after the other
 //! ```
 //!
 //! D1. A future that is dropped leaves no open transaction behind: the pipeline runs in a task of its own, to its end.
@@ -24,12 +25,14 @@ mod rehearsal;
 mod sqlite;
 mod sqlx_postgres;
 mod sqlx_shared;
+mod together;
 mod turns;
 
 pub use connect::{Options, connect};
 pub use contract::Driver;
 pub use error::{DriverError, Fault};
 pub use mysql::SqlxMySql;
+pub(crate) use mysql::TWO_ROWS;
 pub(crate) use patience::Patience;
 pub use pipeline::{Bind, BindColumn, BindRows, Decide, Mode, Pipeline, Rows, Statement, Step};
 pub use postgres::PgDriver;

@@ -8,11 +8,15 @@ use crate::dialect::Dialect;
 use crate::value::{Kind, Value};
 use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlPool, MySqlQueryResult, MySqlRow};
-use sqlx::{Arguments, AssertSqlSafe, Row};
+use sqlx::{Arguments, AssertSqlSafe, Executor, Row};
 use std::sync::Arc;
 
 /// How long a writer waits for the lock of the database, in seconds.
 const LOCK_SECONDS: u32 = 60;
+/// How long a text grows before it is sent, in bytes: a packet holds 16 MiB, 4 on old servers, and one more statement comes on top.
+const TEXT: usize = 1 << 20;
+/// What fails where one value is asked for: the only error that an expression can raise everywhere.
+pub(crate) const TWO_ROWS: &str = "(SELECT 1 UNION SELECT 2)";
 
 /// MySQL or MariaDB, through your own pool.
 ///
@@ -81,47 +85,59 @@ impl Engine for MySql {
         lock: Option<&'c str>,
     ) -> BoxFuture<'c, Result<(), DriverError>> {
         Box::pin(async move {
-            // Sent as one text. The lock comes first: what the transaction reads is read after the holder before has
-            // committed, at any isolation level.
-            let lock = lock
-                .map(|name| format!("GET_LOCK('{name}', {LOCK_SECONDS})"))
-                .unwrap_or_else(|| "1".to_owned());
-            let begin = format!(
-                "SELECT CAST({lock} AS SIGNED); SET @oneflight_sql_mode = @@SESSION.sql_mode, @oneflight_fk = @@SESSION.foreign_key_checks; \
-                 SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'); \
-                 SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION"
-            );
-            let rows = sqlx::raw_sql(AssertSqlSafe(begin))
-                .fetch_all(conn)
-                .await
-                .map_err(DriverError::from_sqlx)?;
-            let got = rows
-                .first()
-                .and_then(|row| row.try_get_unchecked::<Option<i64>, _>(0).ok().flatten());
-            match got {
-                Some(1) => Ok(()),
-                _ => Err(DriverError::new(
-                    Fault::LockTimeout,
-                    "other writers held the lock of the database for too long",
-                )),
-            }
+            let begin = Self::begin_together(lock).join("; ");
+            let done = conn.execute(sqlx::raw_sql(AssertSqlSafe(begin))).await;
+            done.map(drop)
+                .map_err(|error| Self::begin_failed(DriverError::from_sqlx(error)))
         })
     }
 
-    fn commit(lock: Option<&str>) -> String {
-        format!("COMMIT; {}", clean_up(lock))
+    fn commit(lock: Option<&str>) -> Vec<String> {
+        ended("COMMIT", lock)
     }
 
-    fn roll_back(lock: Option<&str>) -> String {
-        format!("ROLLBACK; {}", clean_up(lock))
+    fn roll_back(lock: Option<&str>) -> Vec<String> {
+        ended("ROLLBACK", lock)
+    }
+
+    const TOGETHER: Option<usize> = Some(TEXT);
+
+    /// The lock comes before the transaction: what that reads is read after the holder before has committed, at any isolation level.
+    /// What is sent with it must not run if it is not got (X1), so that is an error: of a subquery with two rows.
+    fn begin_together(lock: Option<&str>) -> Vec<String> {
+        let lock = lock.map(|name| {
+            format!(
+                "SET @oneflight_lock = IF(GET_LOCK('{name}', {LOCK_SECONDS}) = 1, 1, {TWO_ROWS})"
+            )
+        });
+        // First of all what the session has set is put by: a roll-back sets it again, also where the lock was not got.
+        let first = "SET @oneflight_sql_mode = @@SESSION.sql_mode, @oneflight_fk = @@SESSION.foreign_key_checks";
+        let then = [
+            "SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO')",
+            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+            "START TRANSACTION",
+        ];
+        let first = std::iter::once(first.to_owned());
+        first.chain(lock).chain(then.map(str::to_owned)).collect()
+    }
+
+    fn begin_failed(error: DriverError) -> DriverError {
+        match error.code() {
+            Some("1242") => DriverError::new(
+                Fault::LockTimeout,
+                "other writers held the lock of the database for too long",
+            ),
+            _ => error,
+        }
     }
 }
 
-fn clean_up(lock: Option<&str>) -> String {
-    let release = lock
-        .map(|name| format!("; DO RELEASE_LOCK('{name}')"))
-        .unwrap_or_default();
-    format!(
-        "SET SESSION sql_mode = @oneflight_sql_mode, SESSION foreign_key_checks = @oneflight_fk{release}"
-    )
+fn ended(how: &str, lock: Option<&str>) -> Vec<String> {
+    let release = lock.map(|name| format!("DO RELEASE_LOCK('{name}')"));
+    let clean =
+        "SET SESSION sql_mode = @oneflight_sql_mode, SESSION foreign_key_checks = @oneflight_fk";
+    [how.to_owned(), clean.to_owned()]
+        .into_iter()
+        .chain(release)
+        .collect()
 }

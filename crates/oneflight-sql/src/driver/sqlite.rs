@@ -91,12 +91,12 @@ impl Engine for Sqlite {
         })
     }
 
-    fn commit(_: Option<&str>) -> String {
-        "COMMIT".to_owned()
+    fn commit(_: Option<&str>) -> Vec<String> {
+        vec!["COMMIT".to_owned()]
     }
 
-    fn roll_back(_: Option<&str>) -> String {
-        "ROLLBACK".to_owned()
+    fn roll_back(_: Option<&str>) -> Vec<String> {
+        vec!["ROLLBACK".to_owned()]
     }
 }
 

@@ -80,12 +80,12 @@ impl Engine for Postgres {
         })
     }
 
-    fn commit(_: Option<&str>) -> String {
-        "COMMIT".to_owned()
+    fn commit(_: Option<&str>) -> Vec<String> {
+        vec!["COMMIT".to_owned()]
     }
 
-    fn roll_back(_: Option<&str>) -> String {
-        "ROLLBACK".to_owned()
+    fn roll_back(_: Option<&str>) -> Vec<String> {
+        vec!["ROLLBACK".to_owned()]
     }
 }
 

@@ -7,9 +7,10 @@
 //! A pooled connection is closed unless it is known to be clean.
 
 use super::contract::Driver;
-use super::error::DriverError;
+use super::error::{DriverError, Fault};
 use super::pipeline::{Bind, Mode, Pipeline, Rows, Statement};
 use super::rehearsal::Rehearsal;
+use super::together::{Part, Text};
 use super::turns::{self, Message, Session, Trips};
 use crate::dialect::Dialect;
 use crate::value::Value;
@@ -46,10 +47,23 @@ pub(super) trait Engine: Database + HasStatementCache + Sized {
     ) -> BoxFuture<'c, Result<(), DriverError>>;
 
     /// Statements that commit and give the lock back.
-    fn commit(lock: Option<&str>) -> String;
+    fn commit(lock: Option<&str>) -> Vec<String>;
 
     /// Statements that roll back and give the lock back.
-    fn roll_back(lock: Option<&str>) -> String;
+    fn roll_back(lock: Option<&str>) -> Vec<String>;
+
+    /// How long a text of several statements may grow, in bytes; none if each statement is sent alone.
+    const TOGETHER: Option<usize> = None;
+
+    /// Statements that begin a transaction, where they may be sent together with what follows.
+    fn begin_together(_lock: Option<&str>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What it means that one of [`Engine::begin_together`] failed.
+    fn begin_failed(error: DriverError) -> DriverError {
+        error
+    }
 }
 
 /// A driver over a pool.
@@ -251,7 +265,7 @@ where
         if self.state == State::Rehearsing {
             return self.raw("RELEASE SAVEPOINT oneflight".to_owned()).await;
         }
-        self.raw(E::commit(self.lock.as_deref())).await?;
+        self.raw(E::commit(self.lock.as_deref()).join("; ")).await?;
         self.state = State::Idle;
         Ok(())
     }
@@ -261,6 +275,83 @@ where
         conn.execute(sqlx::raw_sql(AssertSqlSafe(sql)))
             .await
             .map_err(DriverError::from_sqlx)?;
+        Ok(())
+    }
+
+    /// Puts a message into a text, or gives it back if it has to go alone.
+    fn together(&self, text: &mut Text, message: Message) -> Option<Message> {
+        let is_rehearsal = self.state == State::Rehearsing;
+        let lock = self.lock.as_deref();
+        let save = |sql: &str| vec![format!("{sql} oneflight")];
+        E::TOGETHER?;
+        match message {
+            Message::Run(statement) if statement.binds.is_empty() => text.run(statement),
+            Message::Run(_) => return Some(message),
+            Message::Begin => {
+                let begin = match is_rehearsal {
+                    true => save("SAVEPOINT"),
+                    false => E::begin_together(lock),
+                };
+                begin.iter().for_each(|sql| text.add(sql, Part::Begin));
+            }
+            Message::End => {
+                let end = match is_rehearsal {
+                    true => save("RELEASE SAVEPOINT"),
+                    false => E::commit(lock),
+                };
+                end.iter().for_each(|sql| text.add(sql, Part::End));
+            }
+        }
+        None
+    }
+
+    /// Sends a text, and takes the answers of its statements in order.
+    async fn send_text(
+        &mut self,
+        text: &mut Text,
+        rows: &mut Vec<Rows>,
+    ) -> Result<(), DriverError> {
+        let Text { sql, mut parts } = std::mem::take(text);
+        if parts.is_empty() {
+            return Ok(());
+        }
+        self.trips.count();
+        let has = |wanted: fn(&Part) -> bool| parts.iter().any(wanted);
+        let (begins, ends) = (
+            has(|part| matches!(part, Part::Begin)),
+            has(|part| matches!(part, Part::End)),
+        );
+        if begins && self.state == State::Idle {
+            // Before it is sent, as in `begin`.
+            self.state = State::Open;
+        }
+        let conn: &mut E::Connection = &mut self.conn;
+        let mut stream = conn.fetch_many(sqlx::raw_sql(AssertSqlSafe(sql)));
+        while let Some(item) = stream.next().await {
+            let part = parts.front_mut();
+            match (item.map_err(DriverError::from_sqlx), part) {
+                (Err(error), Some(Part::Begin)) => return Err(E::begin_failed(error)),
+                (Err(error), _) => return Err(error),
+                (Ok(Either::Right(row)), Some(Part::Run(statement, rows))) => {
+                    E::cells(&row, statement, &mut rows.cells).map_err(DriverError::from_sqlx)?;
+                }
+                (Ok(Either::Right(_)), _) => {}
+                (Ok(Either::Left(result)), _) => {
+                    if let Some(Part::Run(_, mut came)) = parts.pop_front() {
+                        came.affected += E::affected(&result);
+                        rows.push(came);
+                    }
+                }
+            }
+        }
+        if !parts.is_empty() {
+            // X2: it would be anybody's guess whose answers came.
+            let message = "the database left statements unanswered";
+            return Err(DriverError::new(Fault::Lost, message));
+        }
+        if ends && self.state == State::Open {
+            self.state = State::Idle;
+        }
         Ok(())
     }
 
@@ -296,13 +387,22 @@ where
 {
     async fn send(&mut self, messages: Vec<Message>) -> Result<Vec<Rows>, DriverError> {
         let mut rows = Vec::new();
+        let mut text = Text::default();
         for message in messages {
+            let Some(message) = self.together(&mut text, message) else {
+                if text.sql.len() > E::TOGETHER.unwrap_or_default() {
+                    self.send_text(&mut text, &mut rows).await?;
+                }
+                continue;
+            };
+            self.send_text(&mut text, &mut rows).await?;
             match message {
                 Message::Begin => self.begin().await?,
                 Message::Run(statement) => rows.push(self.execute(statement).await?),
                 Message::End => self.end().await?,
             }
         }
+        self.send_text(&mut text, &mut rows).await?;
         Ok(rows)
     }
 
@@ -320,7 +420,11 @@ where
                 let _ = self.raw("ROLLBACK TO SAVEPOINT oneflight".to_owned()).await;
             }
             State::Open => {
-                if self.raw(E::roll_back(self.lock.as_deref())).await.is_ok() {
+                if self
+                    .raw(E::roll_back(self.lock.as_deref()).join("; "))
+                    .await
+                    .is_ok()
+                {
                     self.state = State::Idle;
                 }
             }

@@ -1,0 +1,208 @@
+//! Loading on MySQL and MariaDB: all values are literals, so that a chunk is one text and one round trip.
+//!
+//! ```text
+//!   insert      BEGIN · are none of the keys there? · INSERT ... VALUES, in order of the keys · COMMIT
+//!   differing   SELECT number, is it there? FROM JSON_TABLE LEFT JOIN table WHERE not as said
+//! ```
+//!
+//! M1. A text stops at the first statement that fails. So the question before the insert is put such that it fails if a key is
+//!     there: nothing is inserted then, and `AUTO_INCREMENT` has not moved (I2).
+//! M2. No lock of the database is taken. A writer of the same keys that comes between question and insert makes the insert fail, as a
+//!     whole; it is a plain one, since what `ON DUPLICATE KEY UPDATE` counts as changed depends on the client's flags.
+//! M3. Keys are inserted in their order. Two who insert the same keys wait for each other then, and do not deadlock; with one who
+//!     changes rows that these refer to they may, and are sent again.
+
+use super::list::{Listed, json_table, json_type, listed, push_text, put};
+use super::mysql_write::LONG;
+use super::values::{quoted, same_key};
+use super::{Col, Dialect, Layout, convert, literal};
+use crate::columns::{Cells, Columns};
+use crate::driver::{Mode, Pipeline, Statement, TWO_ROWS};
+use crate::schema::Policy;
+use crate::value::{Kind, Value};
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+/// Inserts all rows, or none (M1, M2).
+pub(super) fn insert(layout: &Layout, rows: &Columns) -> Pipeline {
+    let says = |cells: &Cells| (0..cells.len()).any(|row| !cells.is_null(row));
+    let said = layout.attributes.iter().zip(rows.attributes());
+    // What nobody says is left to the column's default.
+    let said =
+        said.filter_map(|(col, cells)| Some((col, cells.as_ref().filter(|cells| says(cells))?)));
+    let columns: Vec<(&Col, &Cells)> = layout.key.iter().zip(rows.key()).chain(said).collect();
+    let begin = format!(
+        "INSERT INTO {} ({}) VALUES ",
+        layout.name,
+        quoted(columns.iter().map(|(col, _)| *col))
+    );
+    let binary: Vec<bool> = columns.iter().map(|(col, _)| is_binary(col)).collect();
+    let asked = lists(layout, rows, &[]).into_iter();
+    let asked = asked.map(|(_, keys)| none_is_there(layout, &keys));
+    let mut pipeline = asked.fold(Pipeline::new(Mode::Write { lock: None }), Pipeline::step);
+    let mut sql = String::with_capacity(LONG / 2);
+    for row in in_order(rows) {
+        sql.push_str(if sql.is_empty() { &begin } else { ",\n" });
+        for (at, (_, cells)) in columns.iter().enumerate() {
+            sql.push(if at == 0 { '(' } else { ',' });
+            literal::cell(&mut sql, cells, row, binary[at]);
+        }
+        sql.push(')');
+        if sql.len() > LONG {
+            pipeline = pipeline.step(Statement::new(std::mem::take(&mut sql)));
+        }
+    }
+    if !sql.is_empty() {
+        pipeline = pipeline.step(Statement::new(sql));
+    }
+    pipeline
+}
+
+/// A statement that fails if one of the keys is there (M1).
+fn none_is_there(layout: &Layout, keys: &str) -> Statement {
+    Statement::new(format!(
+        "SET @oneflight_new = IF((SELECT COUNT(*) FROM {keys} STRAIGHT_JOIN {} e ON {}) = 0, 1, {TWO_ROWS})",
+        layout.name,
+        same_key(layout, &layout.key)
+    ))
+}
+
+/// Asks which rows are not there exactly as said; none if a decimal has more digits than could be compared.
+pub(super) fn differing(layout: &Layout, rows: &Columns) -> Option<Pipeline> {
+    let attributes = layout.table.attributes.iter().zip(rows.attributes());
+    let said = attributes.enumerate().filter(|(_, (attribute, cells))| {
+        // What is said once is nobody's business after that.
+        cells.is_some() && attribute.policy != Policy::Once
+    });
+    let said: Vec<usize> = said.map(|(at, _)| at).collect();
+    let cells = rows
+        .key()
+        .iter()
+        .chain(said.iter().filter_map(|&at| rows.attributes()[at].as_ref()));
+    if cells.into_iter().any(|cells| !digits_fit(cells)) {
+        return None;
+    }
+    let is_missing = format!("e.{} IS NULL", layout.key[0].quoted);
+    let differs: String = said
+        .iter()
+        .map(|&at| differs(layout, &layout.attributes[at], &format!("t.a{at}")))
+        .collect();
+    let same_key = same_key(layout, &layout.key);
+    let ask = |(first, list): (usize, String)| {
+        let first = first as i64 - 1;
+        let sql = format!(
+            "SELECT t.i + {first}, NOT ({is_missing}) FROM {list} LEFT JOIN {} e ON {same_key} WHERE {is_missing}{differs}",
+            layout.name,
+        );
+        Statement::new(sql).returns([Kind::Int, Kind::Int])
+    };
+    let asked = lists(layout, rows, &said).into_iter().map(ask);
+    Some(asked.fold(Pipeline::new(Mode::Plain), Pipeline::step))
+}
+
+/// ` OR` it is said, and otherwise than it stands there. Texts are compared as bytes, whatever the collation.
+fn differs(layout: &Layout, col: &Col, said: &str) -> String {
+    let is = format!("e.{}", col.quoted);
+    let (is, put) = match col.kind {
+        Kind::Text => (
+            format!("BINARY CONVERT({is} USING utf8mb4)"),
+            format!("BINARY CONVERT({said} USING utf8mb4)"),
+        ),
+        _ => (is, put(layout, col, said)),
+    };
+    format!(" OR NOT ({said} IS NULL OR {is} <=> {put})")
+}
+
+/// Whether all decimals have no more digits than the type that they are compared as.
+fn digits_fit(cells: &Cells) -> bool {
+    cells.kind() != Kind::Decimal
+        || (0..cells.len()).all(|row| {
+            let (whole, fraction) = cells
+                .text(row)
+                .map_or(("", ""), |text| text.split_once('.').unwrap_or((text, "")));
+            whole.len() <= 35 && fraction.len() <= 30
+        })
+}
+
+/// The keys of the rows, and these attributes, as what stands in a FROM; each list with the number of its first row.
+fn lists(layout: &Layout, rows: &Columns, said: &[usize]) -> Vec<(usize, String)> {
+    let mut listed = listed('k', &layout.key, true);
+    let mut columns: Vec<&Cells> = rows.key().iter().collect();
+    for (&at, cells) in said
+        .iter()
+        .filter_map(|at| Some((at, rows.attributes()[*at].as_ref()?)))
+    {
+        listed.push(Listed {
+            name: format!("a{at}"),
+            col: &layout.attributes[at],
+            compared: false,
+        });
+        columns.push(cells);
+    }
+    let types = listed.iter().enumerate();
+    let types: String = types
+        .map(|(at, col)| format!(", {} {} PATH '$[{at}]'", col.name, json_type(layout, col)))
+        .collect();
+    let binary: Vec<bool> = listed.iter().map(|listed| is_binary(listed.col)).collect();
+    let (mut lists, mut json, mut first) = (Vec::new(), String::new(), 0);
+    for row in 0..rows.len() {
+        json.push_str(if json.is_empty() { "[[" } else { ",[" });
+        for (at, cells) in columns.iter().enumerate() {
+            json.push_str(if at == 0 { "" } else { "," });
+            push_json(&mut json, cells, row, binary[at]);
+        }
+        json.push(']');
+        if json.len() > LONG || row + 1 == rows.len() {
+            json.push(']');
+            lists.push((first, json_table(&json, &types)));
+            json.clear();
+            first = row + 1;
+        }
+    }
+    lists
+}
+
+fn push_json(json: &mut String, cells: &Cells, row: usize, is_binary: bool) {
+    if let Some(text) = cells.text(row) {
+        return push_text(json, text);
+    }
+    match cells.value(row) {
+        Value::Null => json.push_str("null"),
+        Value::Int(int) => drop(write!(json, "{int}")),
+        Value::Bool(bool) => json.push(if bool { '1' } else { '0' }),
+        Value::Real(real) => drop(write!(json, "{real:e}")),
+        value => {
+            json.push('"');
+            match value {
+                Value::Bytes(bytes) => literal::digits(json, &bytes),
+                Value::Uuid(uuid) if is_binary => literal::digits(json, &uuid),
+                _ => literal::plain(json, cells, row),
+            }
+            json.push('"');
+        }
+    }
+}
+
+/// True for a UUID that is stored as its bytes.
+fn is_binary(col: &Col) -> bool {
+    col.kind == Kind::Uuid && convert::wire_in(Dialect::MySql, col) == Kind::Bytes
+}
+
+/// The rows in the order of their keys (M3); as a rule they come in it.
+fn in_order(rows: &Columns) -> Vec<usize> {
+    let order = |a: usize, b: usize| {
+        let by_column = rows
+            .key()
+            .iter()
+            .map(|cells| match (cells.text(a), cells.text(b)) {
+                (Some(a), Some(b)) => a.cmp(b),
+                _ => cells.value(a).cmp(&cells.value(b)),
+            });
+        by_column.fold(Ordering::Equal, Ordering::then)
+    };
+    let mut numbers: Vec<usize> = (0..rows.len()).collect();
+    if !numbers.is_sorted_by(|&a, &b| order(a, b) != Ordering::Greater) {
+        numbers.sort_unstable_by(|&a, &b| order(a, b));
+    }
+    numbers
+}
