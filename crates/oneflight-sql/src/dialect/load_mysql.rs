@@ -1,16 +1,16 @@
 //! Loading on MySQL and MariaDB: all values are literals, so that a chunk is one text and one round trip.
 //!
 //! ```text
-//!   insert      BEGIN · are none of the keys there? · INSERT ... VALUES, in order of the keys · COMMIT
+//!   insert      GET_LOCK · BEGIN · is none of the keys there? · INSERT ... VALUES · COMMIT · RELEASE_LOCK
 //!   differing   SELECT number, is it there? FROM JSON_TABLE LEFT JOIN table WHERE not as said
 //! ```
 //!
 //! M1. A text stops at the first statement that fails. So the question before the insert is put such that it fails if a key is
 //!     there: nothing is inserted then, and `AUTO_INCREMENT` has not moved (I2).
-//! M2. No lock of the database is taken. A writer of the same keys that comes between question and insert makes the insert fail, as a
-//!     whole; it is a plain one, since what `ON DUPLICATE KEY UPDATE` counts as changed depends on the client's flags.
-//! M3. Keys are inserted in their order. Two who insert the same keys wait for each other then, and do not deadlock; with one who
-//!     changes rows that these refer to they may, and are sent again.
+//! M2. It is all under the lock of the database, as every writer of ours is, so nobody comes between question and insert. Whoever takes
+//!     no lock of ours makes the insert fail, as a whole: it is a plain one. What `ON DUPLICATE KEY UPDATE` counts as changed
+//!     depends on the client's flags, and says with sqlx's of a row that was there that it was made.
+//! M3. The lock is held for as long as the text runs on the server, and for no round trip.
 
 use super::list::{Listed, json_table, json_type, listed, push_text, put};
 use super::mysql_write::LONG;
@@ -20,7 +20,6 @@ use crate::columns::{Cells, Columns};
 use crate::driver::{Mode, Pipeline, Statement, TWO_ROWS};
 use crate::schema::Policy;
 use crate::value::{Kind, Value};
-use std::cmp::Ordering;
 use std::fmt::Write;
 
 /// Inserts all rows, or none (M1, M2).
@@ -39,9 +38,10 @@ pub(super) fn insert(layout: &Layout, rows: &Columns) -> Pipeline {
     let binary: Vec<bool> = columns.iter().map(|(col, _)| is_binary(col)).collect();
     let asked = lists(layout, rows, &[]).into_iter();
     let asked = asked.map(|(_, keys)| none_is_there(layout, &keys));
-    let mut pipeline = asked.fold(Pipeline::new(Mode::Write { lock: None }), Pipeline::step);
+    let lock = layout.lock.clone();
+    let mut pipeline = asked.fold(Pipeline::new(Mode::Write { lock }), Pipeline::step);
     let mut sql = String::with_capacity(LONG / 2);
-    for row in in_order(rows) {
+    for row in 0..rows.len() {
         sql.push_str(if sql.is_empty() { &begin } else { ",\n" });
         for (at, (_, cells)) in columns.iter().enumerate() {
             sql.push(if at == 0 { '(' } else { ',' });
@@ -186,23 +186,4 @@ fn push_json(json: &mut String, cells: &Cells, row: usize, is_binary: bool) {
 /// True for a UUID that is stored as its bytes.
 fn is_binary(col: &Col) -> bool {
     col.kind == Kind::Uuid && convert::wire_in(Dialect::MySql, col) == Kind::Bytes
-}
-
-/// The rows in the order of their keys (M3); as a rule they come in it.
-fn in_order(rows: &Columns) -> Vec<usize> {
-    let order = |a: usize, b: usize| {
-        let by_column = rows
-            .key()
-            .iter()
-            .map(|cells| match (cells.text(a), cells.text(b)) {
-                (Some(a), Some(b)) => a.cmp(b),
-                _ => cells.value(a).cmp(&cells.value(b)),
-            });
-        by_column.fold(Ordering::Equal, Ordering::then)
-    };
-    let mut numbers: Vec<usize> = (0..rows.len()).collect();
-    if !numbers.is_sorted_by(|&a, &b| order(a, b) != Ordering::Greater) {
-        numbers.sort_unstable_by(|&a, &b| order(a, b));
-    }
-    numbers
 }

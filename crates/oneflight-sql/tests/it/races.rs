@@ -3,7 +3,7 @@
 //! A process is a driver with connections of its own and a store that has never heard of the others.
 
 use crate::place::{Place, crosswalk, external, keyed, known_team, named, store_contract, team};
-use oneflight_sql::{Dialect, Record, SameSource, Store, Table, Value};
+use oneflight_sql::{Columns, Dialect, Effect, Record, SameSource, Store, Table, Value};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -18,6 +18,7 @@ store_contract!(
     processes_that_race_without_keys_leave_no_orphan,
     processes_that_update_the_same_rows_do_not_deadlock,
     processes_that_write_parents_and_children_do_not_deadlock,
+    processes_that_load_the_same_rows_make_each_once,
 );
 
 const PROCESSES: usize = 6;
@@ -282,4 +283,52 @@ async fn write_teams_and_players(process: usize, parents: &Store, children: &Sto
         }
         assert!(children.merge(players).await.iter().all(Result::is_ok));
     }
+}
+
+async fn processes_that_load_the_same_rows_make_each_once(place: Place) {
+    let before = deadlocks(&place).await;
+    let stores = processes(&place, &team()).await;
+    let barrier = Arc::new(Barrier::new(stores.len()));
+    let tasks = stores.into_iter().enumerate().map(|(process, store)| {
+        let barrier = barrier.clone();
+        tokio::spawn(async move {
+            let mut rng = SmallRng::seed_from_u64(process as u64);
+            let mut created = 0;
+            for round in 0..ROUNDS {
+                let mut records: Vec<Record> = (0..KEYS)
+                    .filter(|_| rng.random_bool(0.8))
+                    .map(|at| named(&format!("k{round}-{at}"), "n"))
+                    .collect();
+                records.shuffle(&mut rng);
+                barrier.wait().await;
+                // One of them merges what the others load.
+                if process == 0 {
+                    let merged = store.merge(records).await;
+                    let effects = merged.into_iter().map(|outcome| outcome.unwrap().effect);
+                    created += effects.filter(|effect| *effect == Effect::Created).count();
+                    continue;
+                }
+                let loaded = store
+                    .load(&Arc::new(Columns::of(store.table(), &records)))
+                    .await;
+                let effects = loaded.iter().map(|row| row.unwrap().effect);
+                created += effects.filter(|effect| *effect == Effect::Created).count();
+            }
+            created as i64
+        })
+    });
+    let mut created = 0;
+    for task in tasks.collect::<Vec<_>>() {
+        created += task.await.unwrap();
+    }
+    let rows = place.count("SELECT count(*) FROM team").await;
+    assert_eq!(created, rows, "each row has one maker");
+    assert_eq!(
+        rows,
+        place.count("SELECT count(DISTINCT slug) FROM team").await
+    );
+    if !place.is_postgres() {
+        assert_eq!(rows, place.last_id("team").await, "burnt values");
+    }
+    assert_eq!(deadlocks(&place).await, before);
 }
