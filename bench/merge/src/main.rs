@@ -4,7 +4,8 @@
 //!
 //!   main ── run ─┬─ load    the league, by the program and by hand, into each database ─▶ audit: contents, shape
 //!                ├─ memory  five times the rows over the same keys                     │
-//!                └─ tools   sqlite-utils, dlt                                          └─▶ report: bars, tables, chart
+//!                ├─ tools   sqlite-utils, dlt                                          └─▶ report: bars, tables, chart
+//!                └─ wire    references and rows at a round trip of 40 ms
 //!
 //! M1. A ratio is of two figures of one run; those of different days are not compared.
 //! M2. A figure counts only if an audit has found in the database what must be there.
@@ -24,6 +25,7 @@ mod report;
 mod run;
 mod server;
 mod tools;
+mod wire;
 
 use options::Options;
 use std::process::ExitCode;

@@ -58,8 +58,8 @@ pub(crate) struct Sizes {
     pub(crate) rows: u64,
     pub(crate) more: u64,
     pub(crate) tool_rows: u64,
-    pub(crate) references: usize,
-    pub(crate) keys: usize,
+    pub(crate) references: u32,
+    pub(crate) keys: u32,
     pub(crate) passes: usize,
     pub(crate) reading_rows: u32,
 }
@@ -113,8 +113,8 @@ impl Options {
                 "--rows" => sizes.rows = number(value()?)?,
                 "--more" => sizes.more = number(value()?)?,
                 "--tool-rows" => sizes.tool_rows = number(value()?)?,
-                "--references" => sizes.references = number(value()?)? as usize,
-                "--keys" => sizes.keys = number(value()?)? as usize,
+                "--references" => sizes.references = small(value()?)?,
+                "--keys" => sizes.keys = small(value()?)?,
                 "--passes" => sizes.passes = number(value()?)? as usize,
                 "--program" => options.program = Some(value()?.to_owned()),
                 _ => return Err(USAGE.to_owned()),
@@ -146,6 +146,10 @@ fn number(text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
     let number = digits.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| format!("{text} is no number\n\n{USAGE}"))
+}
+
+fn small(text: &str) -> Result<u32, String> {
+    u32::try_from(number(text)?).map_err(|_| format!("{text} is too many"))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod bars;
 mod chart;
 mod reading;
 mod tables;
+mod wire;
 
 use crate::run::Results;
 use reporting::page::Section;

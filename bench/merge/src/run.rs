@@ -12,6 +12,7 @@ use crate::place::Engine;
 use crate::program::Program;
 use crate::reading::{self, Reading};
 use crate::tools::{self, Python, Tool};
+use crate::wire::{self, Wire};
 use reporting::{Machine, machine};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,7 @@ pub(crate) struct Results {
     pub(crate) loads: Vec<Load>,
     pub(crate) memory: Option<Memory>,
     pub(crate) tools: Vec<Tool>,
+    pub(crate) wire: Option<Wire>,
     pub(crate) reading: Vec<Reading>,
 }
 
@@ -50,6 +52,7 @@ pub(crate) fn measure(options: &Options) -> Result<Results, String> {
         loads: Vec::new(),
         memory: None,
         tools: Vec::new(),
+        wire: None,
         reading: Vec::new(),
     };
     let work = work()?;
@@ -63,6 +66,14 @@ pub(crate) fn measure(options: &Options) -> Result<Results, String> {
             Err(why) => results
                 .missing
                 .push(format!("sqlite-utils and dlt were not run: {why}")),
+        }
+    }
+    if options.has(Part::References) || options.has(Part::Rows) {
+        match is_there(Engine::Postgres) {
+            Ok(()) => results.wire = Some(wire::measure(options)?),
+            Err(why) => results
+                .missing
+                .push(format!("nothing was run with latency: {why}")),
         }
     }
     // This process itself reads, and grows by it: after all that is measured from outside (R2).

@@ -1,6 +1,6 @@
 //! The bars that were set before anything was built, and whether they are met.
 
-use super::{mebibytes, reading};
+use super::{mebibytes, reading, wire};
 use crate::load::Load;
 use crate::place::Engine;
 use crate::run::Results;
@@ -14,7 +14,7 @@ pub(super) fn text(results: &Results) -> String {
 }
 
 fn all(results: &Results) -> Vec<Bar> {
-    let mut all = Vec::new();
+    let mut all = wire::bars(results);
     for engine in Engine::ALL {
         all.extend(loaded(results, engine));
     }

@@ -1,23 +1,24 @@
-//! The chart: how many rows a second, beside the ways by hand and the tools.
+//! The chart: what latency does to each way, and how many rows a second there are beside the ways by hand and the tools.
 
+use super::wire;
 use crate::load::Load;
 use crate::run::Results;
 use reporting::chart::{self, Bar, Panel, Sort};
 use reporting::{Better, number};
 
-const OURS: Sort = Sort {
+pub(super) const OURS: Sort = Sort {
     name: "oneflight",
     class: "ours",
     light: "#0969da",
     dark: "#4493f8",
 };
-const HAND: Sort = Sort {
+pub(super) const HAND: Sort = Sort {
     name: "by hand",
     class: "hand",
     light: "#bc4c00",
     dark: "#f0883e",
 };
-const OTHER: Sort = Sort {
+pub(super) const OTHER: Sort = Sort {
     name: "others",
     class: "other",
     light: "#8250df",
@@ -28,7 +29,7 @@ const OTHER: Sort = Sort {
 pub(super) fn svg(results: &Results) -> String {
     chart::svg(
         "A merge beside other ways of doing it",
-        &[loads(results), tools(results)],
+        &[wire::panel(results), loads(results), tools(results)],
         &[OURS, HAND, OTHER],
     )
 }

@@ -1,6 +1,6 @@
 //! The tables, one for each thing that is measured.
 
-use super::{mebibytes, reading};
+use super::{mebibytes, reading, wire};
 use crate::load::{Load, Run};
 use crate::run::Results;
 use reporting::{Table, number, times};
@@ -13,8 +13,9 @@ pub(super) fn all(results: &Results) -> Vec<Table> {
         memory(results),
         reading::table(results),
     ];
-    tables
+    wire::tables(results)
         .into_iter()
+        .chain(tables)
         .filter(|table| !table.rows.is_empty())
         .collect()
 }
