@@ -5,7 +5,7 @@ use crate::run::Results;
 use crate::wire::{ROUND_TRIP, Wire};
 use oneflight_lab::feed::Order;
 use oneflight_lab::merge::Way;
-use oneflight_lab::result::Figure;
+use oneflight_lab::result::{Figure, Results as Found};
 use reporting::chart::{self, Panel};
 use reporting::{Bar, Better, Table, number, times};
 
@@ -100,18 +100,16 @@ fn references(results: &Results, wire: &Wire) -> Table {
     for way in Way::ALL {
         let [shuffled, clustered] = ORDERS.map(|(order, _)| reference(results, way, order));
         let Some(figure) = shuffled else { continue };
-        let star = if figure.scaled_from.is_some() {
-            "*"
-        } else {
-            ""
-        };
         let ratio = |figure: Option<&Figure>, order| {
             let slow = reference(results, Way::Sequential, order)?.seconds;
             Some(slow / figure?.seconds)
         };
-        let seconds = |figure: Option<&Figure>| match figure {
-            None => number(None),
-            Some(figure) => format!("{}{star}", number(Some(figure.seconds))),
+        let seconds = |figure: Option<&Figure>| {
+            format!(
+                "{}{}",
+                number(figure.map(|figure| figure.seconds)),
+                star(figure)
+            )
         };
         table.rows.push(vec![
             way.describe().to_owned(),
@@ -132,8 +130,8 @@ fn rows(results: &Results, wire: &Wire) -> Table {
     let rows = number(Some(f64::from(results.sizes.references)));
     let mut table = Table::new(
         &format!("{rows} rows with 3 references each"),
-        "A whole merge through crosswalk and slug, facts included, PostgreSQL; a second run finds everything there. One by one is \
-         measured in part and scaled.",
+        "A whole merge through crosswalk and slug, facts included, PostgreSQL; a second run finds everything there; the best of three. \
+         Figures with * are measured in part and scaled.",
         &[
             "",
             "0 ms, s",
@@ -154,13 +152,14 @@ fn rows(results: &Results, wire: &Wire) -> Table {
             continue;
         }
         let seconds = |figure: Option<&Figure>| figure.map(|figure| figure.seconds);
+        let told = |figure| format!("{}{}", number(seconds(figure)), star(figure));
         let trips =
             |figure: Option<&Figure>| number(figure.map(|figure| figure.round_trips as f64));
         table.rows.push(vec![
             name.to_owned(),
-            number(seconds(near)),
+            told(near),
             trips(near),
-            number(seconds(far)),
+            told(far),
             trips(far),
             times(
                 seconds(far)
@@ -198,14 +197,28 @@ pub(super) fn panel(results: &Results) -> Panel {
     }
 }
 
+/// What a figure carries that was scaled from a part.
+fn star(figure: Option<&Figure>) -> &'static str {
+    let is_scaled = figure.is_some_and(|figure| figure.scaled_from.is_some());
+    if is_scaled { "*" } else { "" }
+}
+
 fn reference(results: &Results, way: Way, order: Order) -> Option<&Figure> {
     let wire = results.wire.as_ref()?;
-    wire.references
-        .as_ref()?
-        .references(way, order, wire.round_trip)
+    best(wire.references.as_ref()?, |figure| {
+        (figure.way, figure.order) == (way, order) && figure.round_trip_ms == wire.round_trip
+    })
 }
 
 fn row(results: &Results, way: Way, run: u32, round_trip: u64) -> Option<&Figure> {
-    let rows = results.wire.as_ref()?.rows.as_ref()?;
-    rows.rows(way, run, round_trip)
+    let wire = results.wire.as_ref()?;
+    best(wire.rows.as_ref()?, |figure| {
+        (figure.way, figure.run) == (way, run) && figure.round_trip_ms == round_trip
+    })
+}
+
+/// The fastest of what was run more than once.
+fn best(found: &Found, is_it: impl Fn(&Figure) -> bool) -> Option<&Figure> {
+    let figures = found.figures.iter().filter(|figure| is_it(figure));
+    figures.min_by(|a, b| a.seconds.total_cmp(&b.seconds))
 }
