@@ -15,7 +15,6 @@ use sqlx::encode::{Encode, IsNull as SqlxIsNull};
 use sqlx::postgres::types::Oid;
 use sqlx::postgres::{PgArgumentBuffer, PgTypeInfo, Postgres};
 use std::error::Error as StdError;
-use std::fmt;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 /// 2000-01-01, where PostgreSQL begins to count.
@@ -38,15 +37,23 @@ fn types(kind: Kind) -> (Type, Type) {
     }
 }
 
-impl BindColumn {
+/// A column on its way: apart from [`BindColumn`], whose callers shall not see what the clients ask of it.
+#[derive(Debug)]
+pub(super) struct Array(pub(super) BindColumn);
+
+impl Array {
     /// The type of the array.
     pub(super) fn array_type(&self) -> Type {
-        self.cells()
+        self.0
+            .cells()
             .map_or(Type::TEXT_ARRAY, |cells| types(cells.kind()).1)
     }
 
     fn write(&self, out: &mut impl BufMut) -> Result<(), Wrong> {
-        let cells = self.cells().ok_or("nobody says anything of this column")?;
+        let cells = self
+            .0
+            .cells()
+            .ok_or("nobody says anything of this column")?;
         out.put_i32(1);
         out.put_i32(i32::from(cells.has_nulls()));
         out.put_u32(types(cells.kind()).0.oid());
@@ -101,13 +108,7 @@ fn varying(cells: &Cells, all: &[u8], ends: &[usize], out: &mut impl BufMut) -> 
     Ok(())
 }
 
-impl fmt::Debug for BindColumn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BindColumn({}: {})", self.at, self.array_type())
-    }
-}
-
-impl ToSql for BindColumn {
+impl ToSql for Array {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Wrong> {
         self.write(out)?;
         Ok(IsNull::No)
@@ -120,13 +121,13 @@ impl ToSql for BindColumn {
     to_sql_checked!();
 }
 
-impl sqlx::Type<Postgres> for BindColumn {
+impl sqlx::Type<Postgres> for Array {
     fn type_info() -> PgTypeInfo {
         PgTypeInfo::with_oid(Oid(Type::TEXT_ARRAY.oid()))
     }
 }
 
-impl Encode<'_, Postgres> for BindColumn {
+impl Encode<'_, Postgres> for Array {
     fn encode_by_ref(&self, out: &mut PgArgumentBuffer) -> Result<SqlxIsNull, Wrong> {
         let out: &mut Vec<u8> = out;
         self.write(out)?;
@@ -149,7 +150,7 @@ mod tests {
         let mut cells = Cells::new(kind);
         values.iter().for_each(|value| cells.push(value));
         let columns = Arc::new(Columns::new(vec![cells], Vec::new()));
-        let bind = BindColumn { columns, at: 0 };
+        let bind = Array(BindColumn { columns, at: 0 });
         let (mut far, mut near) = (BytesMut::new(), Vec::new());
         bind.write(&mut far).expect("it is short enough");
         bind.write(&mut near).expect("it is short enough");

@@ -72,7 +72,7 @@ pub enum Bind {
 }
 
 /// A column that is bound as an array: the one with this number, those of the key first.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct BindColumn {
     pub(crate) columns: Arc<Columns>,
     pub(crate) at: usize,

@@ -5,6 +5,7 @@
 //! G2. A connection carries one pipeline at a time; BEGIN and COMMIT of two never mix.
 //! G3. Connections in use, free ones and those on their way are together never more than there are permits.
 
+use super::array::Array;
 use super::contract::Driver;
 use super::error::{DriverError, Fault};
 use super::pipeline::{Bind, Pipeline, Rows, Statement};
@@ -401,6 +402,7 @@ fn param(bind: Bind) -> Result<(Box<dyn ToSql + Sync + Send>, Type), DriverError
             }
         }
         Bind::Column(column) => {
+            let column = Array(column);
             let array = column.array_type();
             (Box::new(column), array)
         }

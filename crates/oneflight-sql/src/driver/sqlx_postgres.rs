@@ -1,5 +1,6 @@
 //! PostgreSQL through a pool of sqlx.
 
+use super::array::Array;
 use super::contract::Driver;
 use super::error::DriverError;
 use super::pipeline::{Bind, Pipeline, Rows, Statement};
@@ -38,7 +39,7 @@ impl Engine for Postgres {
             match bind {
                 Bind::One(kind, value) => add_one(&mut arguments, kind, value)?,
                 Bind::Many(kind, values) => add_many(&mut arguments, kind, values)?,
-                Bind::Column(column) => arguments.add(column)?,
+                Bind::Column(column) => arguments.add(Array(column))?,
                 Bind::Rows(_) => return Err("PostgreSQL binds columns, not rows".into()),
             }
         }
