@@ -15,7 +15,7 @@ store_contract!(
     a_link_that_breaks_anywhere_costs_no_row,
 );
 
-/// Some are on their way when the first pipelines come, and some are not: they are the same ones, whoever waits for them.
+/// Some are on their way when the first pipelines come, and some are not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn there_are_never_more_connections_than_were_allowed() {
     let place = Place::open(Backend::PostgresTokio).await;
@@ -23,15 +23,24 @@ async fn there_are_never_more_connections_than_were_allowed() {
         let proxy = Proxy::start(place.database.url()).await;
         let options = driver::Options::default().connections(allowed);
         let far = driver::connect(proxy.url(), options).await.unwrap();
-        // Nobody is answered before all have their own connection.
-        let together = Statement::new(format!(
-            "SELECT pg_advisory_xact_lock_shared({allowed}), pg_sleep(0.001)"
-        ));
-        let (first, rest) = (far.query(together.clone()), 0..allowed * 3);
-        let rest = rest.map(|_| far.query(together.clone()));
-        first.await.unwrap();
-        for answered in futures_util::future::join_all(rest).await {
-            answered.unwrap();
+        // Nobody is answered before as many wait as there may be connections.
+        let gate = place.driver.rehearse().await.unwrap();
+        let shut = Statement::new("SELECT pg_advisory_xact_lock(7)");
+        gate.query(shut).await.unwrap();
+        let asking = (0..allowed * 3).map(|_| {
+            let far = far.clone();
+            let pass = Statement::new("SELECT pg_advisory_xact_lock_shared(7)");
+            tokio::spawn(async move { far.query(pass).await })
+        });
+        let asking: Vec<_> = asking.collect();
+        let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
+             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+        while place.count(waiting).await < allowed as i64 {
+            tokio::task::yield_now().await;
+        }
+        drop(gate);
+        for answered in asking {
+            answered.await.unwrap().unwrap();
         }
         assert_eq!(proxy.connections(), allowed as u64);
     }
