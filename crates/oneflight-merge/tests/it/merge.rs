@@ -4,7 +4,7 @@ use oneflight_merge::batch::Reject;
 use oneflight_merge::merge::{Events, Options, Progress, Stop, merge};
 use oneflight_merge::report::{Report, TableReport};
 use oneflight_merge::{Error, mapping};
-use oneflight_sql::{Store, ddl, driver};
+use oneflight_sql::{ddl, driver};
 use sqlx::sqlite::SqlitePool;
 use std::path::Path;
 use std::sync::Arc;
@@ -187,7 +187,7 @@ async fn the_same_feed_twice_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_start_reads_the_catalog_once_for_each_table() {
+async fn a_start_reads_the_catalog_of_each_table_once() {
     let bench = Bench::new(CLUBS, &[("matches.csv", MATCHES)]);
     bench.run().await;
     bench.feed("matches.csv", "day,home,away,country,goals\n");
@@ -197,12 +197,9 @@ async fn a_start_reads_the_catalog_once_for_each_table() {
     let driver = driver::connect(&bench.url(), driver::Options::default())
         .await
         .expect("the database");
-    ddl::prepare(&driver, &tables)
+    ddl::prepare_and_open(&driver, &tables)
         .await
-        .expect("they are there");
-    for table in tables {
-        Store::open(driver.clone(), table).await.expect("it fits");
-    }
+        .expect("they are there, and fit");
     assert_eq!(report.read(), 0);
     assert_eq!(report.round_trips, driver.round_trips());
 }
