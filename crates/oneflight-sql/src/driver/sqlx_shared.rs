@@ -283,7 +283,9 @@ where
         let is_rehearsal = self.state == State::Rehearsing;
         let lock = self.lock.as_deref();
         let save = |sql: &str| vec![format!("{sql} oneflight")];
-        E::TOGETHER?;
+        if E::TOGETHER.is_none() {
+            return Some(message);
+        }
         match message {
             Message::Run(statement) if statement.binds.is_empty() => text.run(statement),
             Message::Run(_) => return Some(message),
