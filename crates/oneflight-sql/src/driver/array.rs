@@ -161,7 +161,9 @@ mod tests {
     fn arrays_are_written_as_the_client_writes_its_own() {
         let own = |values: &dyn ToSql, ty: &Type| {
             let mut out = BytesMut::new();
-            values.to_sql_checked(ty, &mut out).expect("it can be written");
+            values
+                .to_sql_checked(ty, &mut out)
+                .expect("it can be written");
             out.to_vec()
         };
         let ints = [Value::Int(-7), Value::Null, Value::Int(i64::MAX)];
