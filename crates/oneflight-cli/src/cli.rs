@@ -71,9 +71,9 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_rejects: Option<u64>,
 
-    /// Chunks of rows to work on side by side, 1 to 64
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(crate) workers: u16,
+    /// Chunks of rows to work on side by side, 1 to 64 [default: 4, for SQLite 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) workers: Option<u16>,
 
     /// Connections to the database, 1 to 64; SQLite uses one
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
@@ -261,7 +261,7 @@ mod tests {
         };
         assert_eq!(
             (args.workers, args.dry_run, args.max_rejects),
-            (4, false, None)
+            (None, false, None)
         );
     }
 }

@@ -16,7 +16,7 @@ pub struct Options {
     pub data: PathBuf,
     /// The target: `sqlite:file.db`, `postgres://…`, `mysql://…`.
     pub into: String,
-    /// Chunks in flight side by side. At least 1.
+    /// Chunks in flight side by side. At least 1. Each holds a few megabytes.
     pub workers: usize,
     /// Connections to the database. At least 1; SQLite uses one.
     pub connections: usize,
@@ -35,10 +35,13 @@ pub struct Options {
 impl Options {
     /// Usual options for a merge of what lies in `data` into the database at the URL `into`.
     pub fn new(data: impl Into<PathBuf>, into: impl Into<String>) -> Self {
+        let into = into.into();
+        // SQLite has one writer: one chunk is written while the next is mapped. A server has several, and a round trip to bridge.
+        let workers = if into.starts_with("sqlite:") { 2 } else { 4 };
         Self {
             data: data.into(),
-            into: into.into(),
-            workers: 4,
+            into,
+            workers,
             connections: 4,
             dry_run: false,
             max_rejects: None,

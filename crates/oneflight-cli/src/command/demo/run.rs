@@ -105,7 +105,7 @@ impl Demo {
             into: IntoArg::of(self.target.clone()),
             rejects: (!quiet).then(|| self.dir.join(folder::REJECTS)),
             max_rejects: None,
-            workers: 4,
+            workers: None,
             connections: 4,
             dry_run: false,
             format: Format::Text,

@@ -35,7 +35,9 @@ pub(crate) fn plan(args: MergeArgs) -> Result<Job, Failure> {
     let data = map::data_dir(&args.map, args.data.as_deref())?;
     let target = args.into.target(&args.map);
     let mut options = Options::new(data, target.url());
-    options.workers = args.workers.into();
+    if let Some(workers) = args.workers {
+        options.workers = workers.into();
+    }
     options.connections = args.connections.into();
     options.dry_run = args.dry_run;
     options.max_rejects = args.max_rejects;
