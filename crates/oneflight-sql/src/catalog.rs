@@ -40,6 +40,17 @@ pub(crate) struct Unique {
     pub(crate) flaw: Option<String>,
 }
 
+impl Unique {
+    /// True if it stands on exactly these columns, in any order.
+    pub(crate) fn covers(&self, dialect: Dialect, names: &[&str]) -> bool {
+        let has = |name: &&str| {
+            let mut columns = self.columns.iter();
+            columns.any(|column| same_name(dialect, column, name))
+        };
+        self.columns.len() == names.len() && names.iter().all(has)
+    }
+}
+
 impl Found {
     pub(crate) fn column(&self, dialect: Dialect, name: &str) -> Option<&FoundColumn> {
         self.columns
@@ -49,15 +60,7 @@ impl Found {
 
     /// The unique index on exactly these columns, in any order: a sound one if there is one.
     pub(crate) fn unique(&self, dialect: Dialect, names: &[&str]) -> Option<&Unique> {
-        let covers = |unique: &&Unique| {
-            unique.columns.len() == names.len()
-                && names.iter().all(|name| {
-                    unique
-                        .columns
-                        .iter()
-                        .any(|column| same_name(dialect, column, name))
-                })
-        };
+        let covers = |unique: &&Unique| unique.covers(dialect, names);
         let mut fitting = self.uniques.iter().filter(covers);
         let first = fitting.next()?;
         Some(

@@ -23,10 +23,11 @@ impl Sink {
         self.resolver.as_ref()
     }
 
-    /// How many loads of this table may be under way at once. SQLite has one writer, and on MySQL writers take turns anyway.
+    /// How many loads of this table may be under way at once. SQLite has one writer, and on MySQL writers take turns anyway. With
+    /// another unique index than the key's, rows with different keys may be in each other's way, and the first is to win.
     pub(crate) fn loads(&self, connections: usize) -> usize {
         match self.store.driver().dialect() {
-            Dialect::Postgres => connections.max(1),
+            Dialect::Postgres if self.store.is_keyed_alone() => connections.max(1),
             _ => 1,
         }
     }

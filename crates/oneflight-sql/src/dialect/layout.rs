@@ -46,6 +46,8 @@ pub(crate) struct Layout {
     pub(crate) key: Vec<Col>,
     /// The attributes.
     pub(crate) attributes: Vec<Col>,
+    /// True if no unique index stands on the table but those of its id and its key.
+    pub(crate) is_keyed_alone: bool,
     /// The crosswalk.
     pub(crate) links: Option<Links>,
     /// PostgreSQL: the class of the advisory locks of this table.

@@ -16,7 +16,8 @@ pub(super) fn value(sql: &mut String, value: &Value) {
         Value::Bool(bool) => int_(sql, (*bool).into()),
         Value::Real(real) => drop(write!(sql, "{real:e}")),
         Value::Bytes(bytes) => self::bytes(sql, bytes),
-        _ => sql.push_str("NULL"),
+        Value::Null => sql.push_str("NULL"),
+        other => unreachable!("P1: {other:?} does not travel as it is"),
     }
 }
 
@@ -44,12 +45,10 @@ pub(super) fn plain(sql: &mut String, cells: &Cells, row: usize) {
         Value::Uuid(uuid) => Some(text::uuid(&uuid)),
         _ => None,
     };
-    debug_assert!(
-        text.is_some(),
-        "misfits were left out: {:?}",
-        cells.value(row)
-    );
-    sql.push_str(&text.unwrap_or_default());
+    match text {
+        Some(text) => sql.push_str(&text),
+        None => unreachable!("I4: a misfit was left in: {:?}", cells.value(row)),
+    }
 }
 
 /// A text (J1).

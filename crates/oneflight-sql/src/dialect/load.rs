@@ -4,7 +4,7 @@
 //!            insert                                     differing
 //!   sqlite   INSERT VALUES, all or none                 VALUES joined to the table
 //!   mysql    INSERT literals, all or none               JSON_TABLE joined to the table
-//!   others   the general way, row by row
+//!   postgres INSERT arrays, names those not made        arrays that no row of the table equals
 //! ```
 //!
 //! I1. `insert` makes rows or changes nothing: it updates no row. Its statements return the numbers of rows that it has not made;
@@ -106,7 +106,12 @@ fn untold(dialect: Dialect, cells: &Cells, misfits: &mut BTreeSet<usize>) {
             (0..ends.len()).for_each(|row| add(row, !text[span(ends, row)].contains('\0')));
         }
         Values::Reals(reals) => {
-            let fit = reals.iter().map(|real| real.is_finite());
+            // Two zeros are two values, and only PostgreSQL compares them so.
+            let is_plain = |real: &f64| {
+                real.is_finite()
+                    && (dialect == Dialect::Postgres || real.to_bits() != (-0.0_f64).to_bits())
+            };
+            let fit = reals.iter().map(is_plain);
             fit.enumerate().for_each(|(row, fits)| add(row, fits));
         }
         Values::Days(days) => {

@@ -10,7 +10,8 @@
 //! M2. It is all under the lock of the database, as every writer of ours is, so nobody comes between question and insert. Whoever takes
 //!     no lock of ours makes the insert fail, as a whole: it is a plain one. What `ON DUPLICATE KEY UPDATE` counts as changed
 //!     depends on the client's flags, and says with sqlx's of a row that was there that it was made.
-//! M3. The lock is held for as long as the text runs on the server, and for no round trip.
+//! M3. The lock is held for as long as the text runs on the server. A chunk of more than a megabyte is several texts, each a round
+//!     trip; one that fails takes another to give the lock back.
 
 use super::list::{Listed, json_table, json_type, listed, push_text, put};
 use super::mysql_write::LONG;

@@ -29,7 +29,11 @@ pub(super) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Pipeline {
     let marks = format!("({})", vec!["?"; width].join(", "));
     let statement = |list: Range<usize>| {
         let lists = vec![marks.as_str(); list.len()].join(", ");
-        let sql = format!("INSERT INTO {} ({columns}) VALUES {lists}", layout.name);
+        // A constraint of the table's own may say what a conflict does; `OR ABORT` overrules it.
+        let sql = format!(
+            "INSERT OR ABORT INTO {} ({columns}) VALUES {lists}",
+            layout.name
+        );
         Statement::new(sql).bind(bind(rows, &said, list))
     };
     lists(rows.len(), width)

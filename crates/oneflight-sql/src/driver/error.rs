@@ -179,6 +179,8 @@ fn mysql_fault(number: u16) -> Fault {
         1213 | 1479 => Fault::Deadlock,
         1020 => Fault::Serialization,
         1205 | 3572 | 1969 => Fault::LockTimeout,
+        // A statement larger than the server takes: half of its rows may do.
+        1153 => Fault::TooLong,
         1040 | 1053 | 1080 | 1152..=1161 | 1184 | 1927 | 2002..=2006 | 2013 | 2055 | 4031 => {
             Fault::Lost
         }

@@ -91,6 +91,12 @@ impl Store {
         &self.flow.driver
     }
 
+    /// True if no unique index stands on the table but those of its id and its key: then rows with different keys are never in each
+    /// other's way, and may be loaded side by side.
+    pub fn is_keyed_alone(&self) -> bool {
+        self.flow.layout.is_keyed_alone
+    }
+
     /// The ids of those records that are there, in their order; null for a row of a table without an id column. Creates none
     /// and changes nothing. One round trip.
     ///

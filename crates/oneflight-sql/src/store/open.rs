@@ -105,8 +105,14 @@ fn layout(
     if table.key.is_empty() {
         counts(dialect, &table, &found)?;
     }
+    let key_names: Vec<&str> = key.iter().map(|col| col.name.as_str()).collect();
+    let is_keyed_alone = found.uniques.iter().all(|unique| {
+        let covers = |names: &[&str]| unique.covers(dialect, names);
+        covers(&key_names) || table.id.as_deref().is_some_and(|id| covers(&[id]))
+    });
     Ok(Layout {
         dialect,
+        is_keyed_alone,
         name,
         id,
         next_id,

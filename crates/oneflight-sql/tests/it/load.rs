@@ -1,6 +1,6 @@
 //! What loading promises: what merging does, row by row, on every driver.
 
-use crate::place::{Place, attribute, column, store_contract, team};
+use crate::place::{Backend, Place, attribute, column, store_contract, team};
 use oneflight_sql::{
     Applied, Attribute, Columns, Effect, Error, Kind, Policy, Record, Store, Table, Value,
 };
@@ -16,6 +16,7 @@ store_contract!(
     what_exists_burns_no_value_of_a_sequence,
     a_table_without_an_id_is_loaded_too,
     many_rows_are_loaded_and_found,
+    a_second_unique_index_is_told_of,
 );
 
 /// Random numbers that a failing test can repeat: SplitMix64.
@@ -57,7 +58,7 @@ fn value(kind: Kind, number: u64) -> Value {
     match kind {
         Kind::Text => ["", "a", "A", "ä", "a ", "a\\b'c\"d\n", "😀"][number as usize % 7].into(),
         Kind::Int => Value::Int([0, 1, -1, i64::MAX, i64::MIN][number as usize % 5]),
-        Kind::Real => Value::Real([0.5, -1.5e-7, 1e300, 2.0][number as usize % 4]),
+        Kind::Real => Value::Real([0.0, -1.5e-7, 1e300, 2.0][number as usize % 4]),
         Kind::Decimal => Value::Decimal(
             ["0", "-1.5", "10", "12345678901234567890.0625"][number as usize % 4].into(),
         ),
@@ -115,7 +116,11 @@ fn batch(table: &Table, dice: &mut Dice) -> Vec<Record> {
             .zip(&silent)
             .map(|(attribute, silent)| {
                 let null = dice.roll(4) < nulls;
-                let said = value(attribute.column.kind, dice.roll(numbers));
+                let said = match (attribute.column.kind, dice.roll(numbers)) {
+                    // Two of three databases keep no sign of a zero.
+                    (Kind::Real, 2) => Value::Real(-0.0),
+                    (kind, number) => value(kind, number),
+                };
                 (!silent).then_some(if null { Value::Null } else { said })
             });
         let attributes = attributes.collect();
@@ -433,4 +438,44 @@ async fn many_rows_are_loaded_and_found(place: Place) {
     assert_eq!(counts(&third), [0, 9_000, 0, 0]);
     assert!(third.iter().all(|row| row.unwrap().conflicts == 1));
     assert_eq!(place.last_id("team").await, 9_000);
+}
+
+async fn a_second_unique_index_is_told_of(place: Place) {
+    assert!(place.store(team()).await.is_keyed_alone());
+    place
+        .execute("ALTER TABLE team ADD COLUMN shirt integer")
+        .await;
+    place
+        .execute("CREATE UNIQUE INDEX also ON team (shirt)")
+        .await;
+    assert!(!place.other(team()).await.is_keyed_alone());
+}
+
+/// A constraint of the table's own that replaces rows, and a trigger that passes over some.
+#[tokio::test(flavor = "multi_thread")]
+async fn sqlite_says_created_of_what_was_stored_anew_alone() {
+    let place = Place::open(Backend::Sqlite).await;
+    place
+        .execute(
+            "CREATE TABLE team (id INTEGER PRIMARY KEY, slug TEXT NOT NULL, name TEXT, UNIQUE (slug) ON CONFLICT REPLACE)",
+        )
+        .await;
+    let store = place.other(team()).await;
+    let load = async |from: i64, to: i64, name: &str| {
+        let rows = numbered(&store, from..to, name);
+        counts(&store.load(&rows).await)
+    };
+    assert_eq!(load(0, 10, "first").await, [10, 0, 0, 0]);
+    // New rows are expected now; half of these are there.
+    assert_eq!(load(5, 15, "second").await[0], 5);
+    let kept = "SELECT count(*) FROM team WHERE name = 'first'";
+    assert_eq!(place.count(kept).await, 10);
+    place
+        .execute("CREATE TRIGGER never BEFORE INSERT ON team WHEN new.slug = 'k21' BEGIN SELECT RAISE(IGNORE); END")
+        .await;
+    assert_eq!(load(30, 40, "third").await, [10, 0, 0, 0]);
+    let rows = numbered(&store, 20..25, "fourth");
+    let loaded = store.load(&rows).await;
+    assert!(loaded.get(1).is_err());
+    assert_eq!(place.count("SELECT count(*) FROM team").await, 29);
 }

@@ -22,7 +22,7 @@ async fn two_at_once_come_out_right(server: Server, set: &Set) {
         check::books(&a, set);
         check::books(&b, set);
         check::right(server, database.url(), set).await;
-        check::no_id_is_burnt(server, database.url(), set).await;
+        check::no_id_is_burnt_by_two(server, database.url(), set).await;
         for (table, rows) in set
             .tables
             .iter()
