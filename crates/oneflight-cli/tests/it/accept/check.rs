@@ -40,7 +40,7 @@ pub(crate) async fn no_id_is_burnt(server: Server, url: &str, set: &Set) {
 /// The same for two processes that ran at once. On PostgreSQL rows that nobody refers to are inserted under no lock: where both
 /// insert the same one at the same moment, one of them has drawn an id for nothing.
 pub(crate) async fn no_id_is_burnt_by_two(server: Server, url: &str, set: &Set) {
-    let referred = |table: &&&str| set.references.iter().any(|(_, _, to)| to == **table);
+    let referred = |table: &&&str| set.references.iter().any(|(_, _, to)| *to == **table);
     let numbered = set.numbered.iter();
     let numbered: Vec<&str> = match server {
         Server::Postgres => numbered.filter(referred).copied().collect(),
