@@ -3,6 +3,7 @@
 use super::{Dialect, Layout, convert, decode, postgres, postgres_write, values};
 use crate::driver::{Rows, Statement};
 use crate::value::{Kind, Value};
+use std::borrow::Borrow;
 
 /// Whom to look for: an external id, a key, or both.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,15 @@ pub(crate) struct Create {
     pub(crate) key: Box<[Value]>,
     /// The attributes, as they travel.
     pub(crate) attributes: Box<[Value]>,
+}
+
+/// The attributes that some row says: the others are left to their defaults.
+pub(super) fn said(layout: &Layout, creates: &[impl Borrow<Create>]) -> Vec<usize> {
+    let is_said = |at: &usize| {
+        let mut creates = creates.iter().map(Borrow::borrow);
+        creates.any(|create: &Create| !create.attributes[*at].is_null())
+    };
+    (0..layout.attributes.len()).filter(is_said).collect()
 }
 
 /// What was found for one [`Ask`].

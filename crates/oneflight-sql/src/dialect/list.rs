@@ -79,10 +79,7 @@ pub(super) fn list<'v>(
             }
         }
         _ => {
-            let columns = cols.iter().enumerate().map(|(at, col)| {
-                format!(", {} {} PATH '$[{at}]'", col.name, json_type(layout, col))
-            });
-            let columns: String = columns.collect();
+            let columns = json_columns(layout, cols);
             let mut json = String::from("[");
             for (at, row) in rows.enumerate() {
                 json.push_str(if at == 0 { "[" } else { ",[" });
@@ -137,26 +134,33 @@ pub(super) fn push_text(json: &mut String, text: &str) {
     json.push('"');
 }
 
-fn push_json(json: &mut String, value: &Value) {
+/// A value that travels.
+pub(super) fn push_json(json: &mut String, value: &Value) {
     match value {
-        Value::Text(text) => push_text(json, text),
-        Value::Int(int) => {
-            let _ = write!(json, "{int}");
-        }
-        Value::Real(real) => {
-            let _ = write!(json, "{real:e}");
-        }
+        Value::Text(text) | Value::Decimal(text) => push_text(json, text),
+        Value::Int(int) => drop(write!(json, "{int}")),
+        Value::Bool(bool) => json.push(if *bool { '1' } else { '0' }),
+        Value::Real(real) => drop(write!(json, "{real:e}")),
         Value::Bytes(bytes) => {
             json.push('"');
             literal::digits(json, bytes);
             json.push('"');
         }
-        _ => json.push_str("null"),
+        Value::Null => json.push_str("null"),
+        other => unreachable!("P1: {other:?} does not travel as it is"),
     }
 }
 
+/// MySQL: the columns of a JSON list, each after a comma.
+pub(super) fn json_columns(layout: &Layout, cols: &[Listed<'_>]) -> String {
+    let columns = cols.iter().enumerate();
+    let columns = columns
+        .map(|(at, col)| format!(", {} {} PATH '$[{at}]'", col.name, json_type(layout, col)));
+    columns.collect()
+}
+
 /// MySQL: the type of a column of a JSON list.
-pub(super) fn json_type(layout: &Layout, listed: &Listed<'_>) -> String {
+fn json_type(layout: &Layout, listed: &Listed<'_>) -> String {
     match convert::wire_in(layout.dialect, listed.col) {
         Kind::Int => "BIGINT".to_owned(),
         Kind::Real => "DOUBLE".to_owned(),

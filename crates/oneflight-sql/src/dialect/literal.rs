@@ -12,8 +12,8 @@ use std::fmt::Write;
 pub(super) fn value(sql: &mut String, value: &Value) {
     match value {
         Value::Text(text) | Value::Decimal(text) => self::text(sql, text),
-        Value::Int(int) => int_(sql, *int),
-        Value::Bool(bool) => int_(sql, (*bool).into()),
+        Value::Int(int) => drop(write!(sql, "{int}")),
+        Value::Bool(bool) => sql.push(if *bool { '1' } else { '0' }),
         Value::Real(real) => drop(write!(sql, "{real:e}")),
         Value::Bytes(bytes) => self::bytes(sql, bytes),
         Value::Null => sql.push_str("NULL"),
@@ -81,10 +81,6 @@ pub(super) fn digits(sql: &mut String, bytes: &[u8]) {
         sql.push(DIGITS[usize::from(byte >> 4)].into());
         sql.push(DIGITS[usize::from(byte & 15)].into());
     });
-}
-
-fn int_(sql: &mut String, int: i64) {
-    let _ = write!(sql, "{int}");
 }
 
 #[cfg(test)]

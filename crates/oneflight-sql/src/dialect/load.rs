@@ -14,31 +14,49 @@
 //!     may return too many, never too few: those who are not returned need nothing and meet no conflict.
 //! I4. Both take rows that fit (see [`misfits`]), whose keys are distinct.
 //!
-//! A dialect that says `None` has its rows loaded the general way.
+//! Where a dialect cannot ask which rows differ, they are loaded the general way.
 
-use super::{Dialect, Layout, load_mysql, load_postgres, load_sqlite};
+use super::{Dialect, Layout, load_mysql, load_postgres, load_sqlite, text};
 use crate::columns::{Cells, Columns, Values, span};
 use crate::driver::{Pipeline, Rows};
+use crate::schema::Policy;
 use crate::value::{Kind, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Inserts the rows that are missing (I1, I2). [`missed`] reads what comes back.
-pub(crate) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Option<Pipeline> {
+pub(crate) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Pipeline {
     match layout.dialect {
-        Dialect::Sqlite => Some(load_sqlite::insert(layout, rows)),
-        Dialect::Postgres => Some(load_postgres::insert(layout, rows)),
-        Dialect::MySql => Some(load_mysql::insert(layout, rows)),
+        Dialect::Sqlite => load_sqlite::insert(layout, rows),
+        Dialect::Postgres => load_postgres::insert(layout, rows),
+        Dialect::MySql => load_mysql::insert(layout, rows),
     }
 }
 
-/// Asks which rows are not there exactly as said (I3). [`differ`] reads what comes back.
+/// Asks which rows are not there exactly as said (I3); none if the dialect cannot ask. [`differ`] reads what comes back.
 pub(crate) fn differing(layout: &Layout, rows: &Arc<Columns>) -> Option<Pipeline> {
     match layout.dialect {
         Dialect::Sqlite => Some(load_sqlite::differing(layout, rows)),
         Dialect::Postgres => Some(load_postgres::differing(layout, rows)),
         Dialect::MySql => load_mysql::differing(layout, rows),
     }
+}
+
+/// The attributes that some row says something of: what nobody says is left to the column's default.
+pub(super) fn told(rows: &Columns) -> Vec<usize> {
+    let says = |cells: &Cells| (0..cells.len()).any(|row| !cells.is_null(row));
+    let attributes = rows.attributes().iter().enumerate();
+    let told = attributes.filter(|(_, cells)| cells.as_ref().is_some_and(says));
+    told.map(|(at, _)| at).collect()
+}
+
+/// The attributes in which a row that is there may differ: what is said once is nobody's business after that.
+pub(super) fn compared(layout: &Layout, rows: &Columns) -> Vec<usize> {
+    let said = layout.table.attributes.iter().zip(rows.attributes());
+    let compared = said
+        .enumerate()
+        .filter(|(_, (attribute, cells))| cells.is_some() && attribute.policy != Policy::Once);
+    compared.map(|(at, _)| at).collect()
 }
 
 /// The rows that [`insert`] has not made.
@@ -94,8 +112,6 @@ pub(crate) fn misfits(layout: &Layout, rows: &Columns) -> BTreeSet<usize> {
 
 /// The cells that cannot travel.
 fn untold(dialect: Dialect, cells: &Cells, misfits: &mut BTreeSet<usize>) {
-    const DAYS: std::ops::RangeInclusive<i64> = -719_162..=2_932_896;
-    const MICROS_A_DAY: i64 = 86_400_000_000;
     let mut add = |row: usize, fits: bool| {
         if !fits && !cells.is_null(row) {
             misfits.insert(row);
@@ -115,13 +131,13 @@ fn untold(dialect: Dialect, cells: &Cells, misfits: &mut BTreeSet<usize>) {
             fit.enumerate().for_each(|(row, fits)| add(row, fits));
         }
         Values::Days(days) => {
-            let fit = days.iter().map(|days| DAYS.contains(&(*days).into()));
+            let fit = days.iter().map(|days| text::DAYS.contains(&(*days).into()));
             fit.enumerate().for_each(|(row, fits)| add(row, fits));
         }
         Values::Ints(ints) if cells.kind() == Kind::Timestamp => {
             let fit = ints
                 .iter()
-                .map(|micros| DAYS.contains(&micros.div_euclid(MICROS_A_DAY)));
+                .map(|micros| text::DAYS.contains(&micros.div_euclid(text::MICROS_A_DAY)));
             fit.enumerate().for_each(|(row, fits)| add(row, fits));
         }
         _ => {}

@@ -13,23 +13,20 @@
 //! M3. The lock is held for as long as the text runs on the server. A chunk of more than a megabyte is several texts, each a round
 //!     trip; one that fails takes another to give the lock back.
 
-use super::list::{Listed, json_table, json_type, listed, push_text, put};
+use super::list::{self, Listed, json_columns, json_table, listed, push_text, put};
+use super::load::{compared, told};
 use super::mysql_write::LONG;
 use super::values::{quoted, same_key};
 use super::{Col, Dialect, Layout, convert, literal};
 use crate::columns::{Cells, Columns};
 use crate::driver::{Mode, Pipeline, Statement, TWO_ROWS};
-use crate::schema::Policy;
 use crate::value::{Kind, Value};
-use std::fmt::Write;
 
 /// Inserts all rows, or none (M1, M2).
 pub(super) fn insert(layout: &Layout, rows: &Columns) -> Pipeline {
-    let says = |cells: &Cells| (0..cells.len()).any(|row| !cells.is_null(row));
-    let said = layout.attributes.iter().zip(rows.attributes());
-    // What nobody says is left to the column's default.
+    let said = told(rows).into_iter();
     let said =
-        said.filter_map(|(col, cells)| Some((col, cells.as_ref().filter(|cells| says(cells))?)));
+        said.filter_map(|at| Some((&layout.attributes[at], rows.attributes()[at].as_ref()?)));
     let columns: Vec<(&Col, &Cells)> = layout.key.iter().zip(rows.key()).chain(said).collect();
     let begin = format!(
         "INSERT INTO {} ({}) VALUES ",
@@ -70,12 +67,7 @@ fn none_is_there(layout: &Layout, keys: &str) -> Statement {
 
 /// Asks which rows are not there exactly as said; none if a decimal has more digits than could be compared.
 pub(super) fn differing(layout: &Layout, rows: &Columns) -> Option<Pipeline> {
-    let attributes = layout.table.attributes.iter().zip(rows.attributes());
-    let said = attributes.enumerate().filter(|(_, (attribute, cells))| {
-        // What is said once is nobody's business after that.
-        cells.is_some() && attribute.policy != Policy::Once
-    });
-    let said: Vec<usize> = said.map(|(at, _)| at).collect();
+    let said = compared(layout, rows);
     let cells = rows
         .key()
         .iter()
@@ -140,10 +132,7 @@ fn lists(layout: &Layout, rows: &Columns, said: &[usize]) -> Vec<(usize, String)
         });
         columns.push(cells);
     }
-    let types = listed.iter().enumerate();
-    let types: String = types
-        .map(|(at, col)| format!(", {} {} PATH '$[{at}]'", col.name, json_type(layout, col)))
-        .collect();
+    let types = json_columns(layout, &listed);
     let binary: Vec<bool> = listed.iter().map(|listed| is_binary(listed.col)).collect();
     let (mut lists, mut json, mut first) = (Vec::new(), String::new(), 0);
     for row in 0..rows.len() {
@@ -168,19 +157,15 @@ fn push_json(json: &mut String, cells: &Cells, row: usize, is_binary: bool) {
         return push_text(json, text);
     }
     match cells.value(row) {
-        Value::Null => json.push_str("null"),
-        Value::Int(int) => drop(write!(json, "{int}")),
-        Value::Bool(bool) => json.push(if bool { '1' } else { '0' }),
-        Value::Real(real) => drop(write!(json, "{real:e}")),
-        value => {
+        value @ (Value::Date(_) | Value::Timestamp(_) | Value::Uuid(_)) => {
             json.push('"');
             match value {
-                Value::Bytes(bytes) => literal::digits(json, &bytes),
                 Value::Uuid(uuid) if is_binary => literal::digits(json, &uuid),
                 _ => literal::plain(json, cells, row),
             }
             json.push('"');
         }
+        value => list::push_json(json, &value),
     }
 }
 

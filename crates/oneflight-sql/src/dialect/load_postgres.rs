@@ -10,20 +10,18 @@
 //! K2. Each row is looked for by the unique index. `OFFSET 0` keeps the planner from joining instead: while a table grows faster
 //!     than its statistics it reads all of it for each chunk, and the time grows with the square of the rows.
 
+use super::load::{compared, told};
 use super::postgres::same_key;
 use super::{Col, Layout};
 use crate::columns::{Cells, Columns, Values, span};
 use crate::driver::{Bind, BindColumn, Mode, Pipeline, Statement};
-use crate::schema::Policy;
 use crate::value::Kind;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Inserts the rows that are missing; returns the numbers of those that it has not made.
 pub(super) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Pipeline {
-    let says = |cells: &Cells| (0..cells.len()).any(|row| !cells.is_null(row));
-    // What nobody says is left to the column's default.
-    let said = said(rows, |at| rows.attributes()[at].as_ref().is_some_and(says));
+    let said = told(rows);
     let sent = Sent::new(layout, rows, &said);
     let key: Vec<&str> = layout.key.iter().map(|col| &*col.quoted).collect();
     let columns = layout
@@ -60,8 +58,7 @@ pub(super) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Pipeline {
 
 /// Asks which rows are not there exactly as said.
 pub(super) fn differing(layout: &Layout, rows: &Arc<Columns>) -> Pipeline {
-    let policies = &layout.table.attributes;
-    let said = said(rows, |at| policies[at].policy != Policy::Once);
+    let said = compared(layout, rows);
     let sent = Sent::new(layout, rows, &said);
     let as_said: String = said
         .iter()
@@ -76,14 +73,6 @@ pub(super) fn differing(layout: &Layout, rows: &Arc<Columns>) -> Pipeline {
     );
     let statement = sent.statement(sql).returns([Kind::Int, Kind::Int]);
     Pipeline::new(Mode::Plain).step(statement)
-}
-
-/// The attributes that are sent.
-fn said(rows: &Columns, is_sent: impl Fn(usize) -> bool) -> Vec<usize> {
-    let said = rows.attributes().iter().enumerate();
-    said.filter(|(at, cells)| cells.is_some() && is_sent(*at))
-        .map(|(at, _)| at)
-        .collect()
 }
 
 /// The arrays of a statement: the columns of the key, then those of some attributes.

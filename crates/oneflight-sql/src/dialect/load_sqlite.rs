@@ -4,9 +4,9 @@
 //! K2. The whole insert is one transaction, so one row that is there already takes all of it back (I1).
 
 use super::Layout;
-use crate::columns::{Cells, Columns};
+use super::load::{compared, told};
+use crate::columns::Columns;
 use crate::driver::{Bind, BindRows, Mode, Pipeline, Statement};
-use crate::schema::Policy;
 use crate::value::{Kind, Value};
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,11 +17,7 @@ const BINDS: usize = 16_000;
 
 /// Inserts all rows, or none (K2).
 pub(super) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Pipeline {
-    let says = |cells: &Cells| (0..cells.len()).any(|row| !cells.is_null(row));
-    let said = rows.attributes().iter().enumerate();
-    // What nobody says is left to the column's default.
-    let said = said.filter(|(_, cells)| cells.as_ref().is_some_and(says));
-    let said: Arc<[usize]> = said.map(|(at, _)| at).collect();
+    let said: Arc<[usize]> = told(rows).into();
     let columns = layout.key.iter().map(|col| col.quoted.as_str());
     let columns = columns.chain(said.iter().map(|&at| layout.attributes[at].quoted.as_str()));
     let columns = columns.collect::<Vec<_>>().join(", ");
@@ -43,14 +39,7 @@ pub(super) fn insert(layout: &Layout, rows: &Arc<Columns>) -> Pipeline {
 
 /// Asks which rows are not there exactly as said.
 pub(super) fn differing(layout: &Layout, rows: &Arc<Columns>) -> Pipeline {
-    let policies = layout
-        .table
-        .attributes
-        .iter()
-        .map(|attribute| attribute.policy);
-    let said = rows.attributes().iter().zip(policies).enumerate();
-    let said = said.filter(|(_, (cells, policy))| cells.is_some() && *policy != Policy::Once);
-    let said: Arc<[usize]> = said.map(|(at, _)| at).collect();
+    let said: Arc<[usize]> = compared(layout, rows).into();
     let width = layout.key.len() + said.len();
     let names: String = (0..layout.key.len())
         .map(|at| format!(", k{at}"))

@@ -3,6 +3,7 @@
 //! A statement with thousands of parameters has to be prepared, one trip more, for each number of rows anew; as literals the
 //! server takes the same rows in the same time.
 
+use super::ask::said;
 use super::values::quoted;
 use super::{Create, Layout, Links, literal};
 use crate::driver::Statement;
@@ -34,13 +35,7 @@ pub(super) fn insert_linked(layout: &Layout, links: &Links, creates: &[&Create])
 
 /// Statements, and how many rows each inserts.
 fn inserts(layout: &Layout, creates: &[&Create]) -> Vec<(Statement, usize)> {
-    let said: Vec<usize> = (0..layout.attributes.len())
-        .filter(|&at| {
-            creates
-                .iter()
-                .any(|create| !create.attributes[at].is_null())
-        })
-        .collect();
+    let said = said(layout, creates);
     let attributes = said.iter().map(|&at| &layout.attributes[at]);
     let columns = quoted(layout.key.iter().chain(attributes));
     let or_else = layout.key.first().map(|first| {

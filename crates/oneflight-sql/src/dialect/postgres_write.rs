@@ -9,7 +9,7 @@
 //! G4. Rows are looked for one by one, by their indexes (`OFFSET 0`): the plan does not hang on statistics of a growing table.
 //! G5. Arrays come sorted, and rows are inserted in their order; writers that take no lock of ours cannot deadlock on them.
 
-use super::ask::hit_kinds;
+use super::ask::{hit_kinds, said};
 use super::postgres::{
     Arrays, each, get, linked, push_cols, push_external, put, same_external, same_key, selected,
 };
@@ -129,17 +129,6 @@ pub(crate) fn lock(layout: &Layout, lock: &Lock, creates: &[Create], links: &[As
         binds,
         returns: vec![Kind::Int],
     }
-}
-
-/// The attributes that some row says: the others are left to their defaults.
-fn said(layout: &Layout, creates: &[Create]) -> Vec<usize> {
-    (0..layout.attributes.len())
-        .filter(|&at| {
-            creates
-                .iter()
-                .any(|create| !create.attributes[at].is_null())
-        })
-        .collect()
 }
 
 /// Names and values of the columns of a new row.

@@ -1,5 +1,9 @@
 //! Days, times, decimals and UUIDs as text, and back. UTC, ISO 8601, years 1 to 9999.
 
+/// The days that have a text: years 1 to 9999, which every database can hold.
+pub(super) const DAYS: std::ops::RangeInclusive<i64> = -719_162..=2_932_896;
+pub(super) const MICROS_A_DAY: i64 = 86_400_000_000;
+
 /// The days since 1970 of a civil day (Howard Hinnant's algorithm).
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
@@ -21,18 +25,18 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
-/// `2026-11-29`; none outside the years 1 to 9999, which not every database can hold.
+/// `2026-11-29`; none for a day outside of [`DAYS`].
 pub(crate) fn date(days: i64) -> Option<String> {
-    let (year, month, day) = civil(days);
-    (1..=9999)
-        .contains(&year)
-        .then(|| format!("{year:04}-{month:02}-{day:02}"))
+    DAYS.contains(&days).then(|| {
+        let (year, month, day) = civil(days);
+        format!("{year:04}-{month:02}-{day:02}")
+    })
 }
 
 /// `2026-11-29 17:20:00.000001`.
 pub(crate) fn timestamp(micros: i64) -> Option<String> {
-    let date = date(micros.div_euclid(86_400_000_000))?;
-    let of_day = micros.rem_euclid(86_400_000_000);
+    let date = date(micros.div_euclid(MICROS_A_DAY))?;
+    let of_day = micros.rem_euclid(MICROS_A_DAY);
     let (seconds, micros) = (of_day / 1_000_000, of_day % 1_000_000);
     Some(format!(
         "{date} {:02}:{:02}:{:02}.{micros:06}",

@@ -9,7 +9,7 @@
 //!     is prepared: all values are literals.
 //! V2. Whoever runs `insert` or `link` holds the lock of all writers, and has read under it that the rows are missing.
 
-use super::ask::hit_kinds;
+use super::ask::{hit_kinds, said};
 use super::list::{List, Listed, bind, list, listed, listed_external, put, with};
 use super::{Ask, Col, Create, Dialect, Layout, Links, mysql_write};
 use crate::driver::{Bind, Statement};
@@ -260,13 +260,7 @@ pub(crate) fn insert(layout: &Layout, creates: &[&Create]) -> Vec<Statement> {
     if layout.dialect == Dialect::MySql {
         return mysql_write::insert(layout, creates);
     }
-    let said: Vec<usize> = (0..layout.attributes.len())
-        .filter(|&at| {
-            creates
-                .iter()
-                .any(|create| !create.attributes[at].is_null())
-        })
-        .collect();
+    let said = said(layout, creates);
     let columns = quoted(
         layout
             .key

@@ -119,7 +119,10 @@ impl Flow {
         } else {
             Arc::new(rows.select(&new))
         };
-        let Some(came) = self.try_run(|| load::insert(&self.layout, &sent)).await else {
+        let Some(came) = self
+            .try_run(|| Some(load::insert(&self.layout, &sent)))
+            .await
+        else {
             return new;
         };
         // SQLite counts what it stored: a trigger of the table's own may have passed over a row.
