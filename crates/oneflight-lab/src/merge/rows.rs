@@ -5,7 +5,7 @@
 use super::audit::counts;
 use super::database::{Clock, Ran, Site};
 use super::lab::scale;
-use super::link::{Connection, Param};
+use super::link::{Link, Param};
 use super::tables::Statements;
 use crate::error::Error;
 use crate::feed::{self, Order};
@@ -188,31 +188,24 @@ impl Events for Watch<'_> {
 
 /// Goes through rows one by one, on one connection.
 struct Walker {
-    connection: Connection,
+    link: Link,
 }
 
-/// The statements of a thing, by their places after the first one.
+/// The statements of a thing.
 const PER_THING: usize = 4;
 
 impl Walker {
     async fn open(site: &Site) -> Result<Self, Error> {
-        let mut sql = Vec::new();
-        for thing in THINGS {
+        let of_thing = |thing: &str| {
             let (links, id) = (format!("{thing}_xref"), format!("{thing}_id"));
             let columns = ["name_key", "name"];
-            let statements = Statements::new(site.dialect(), thing, &columns, &links, &id);
-            let Statements {
-                find,
-                create,
-                locate,
-                attach,
-            } = statements;
-            sql.extend([find, create, locate, attach]);
-        }
-        sql.push(fact(site.dialect()));
-        let sql: Vec<&str> = sql.iter().map(String::as_str).collect();
-        let connection = Connection::open(site.far(), &sql).await?;
-        Ok(Self { connection })
+            Statements::new(site.dialect(), thing, &columns, &links, &id).in_order()
+        };
+        let things: [[String; PER_THING]; 3] = THINGS.map(of_thing);
+        let fact = fact(site.dialect());
+        let sql = things.iter().flatten().chain([&fact]).map(String::as_str);
+        let link = Link::prepare(site, sql).await?;
+        Ok(Self { link })
     }
 
     async fn merge(&mut self, site: &Site, row: &feed::Row) -> Result<(), Error> {
@@ -229,40 +222,17 @@ impl Walker {
             Param::Int(row.minutes.into()),
             Param::Int(row.goals.into()),
         ];
-        self.run(site, THINGS.len() * PER_THING, &fact).await?;
+        self.link.run(site, THINGS.len() * PER_THING, &fact).await?;
         Ok(())
     }
 
     async fn resolve(&mut self, site: &Site, thing: usize, row: &feed::Row) -> Result<i64, Error> {
-        let (first, external) = (thing * PER_THING, row.external_ids()[thing].clone());
-        let known = self.run(site, first, &[Param::Text(&external)]).await?;
-        if let Some(id) = known {
-            return Ok(id);
-        }
-        let name = row.names()[thing].clone();
+        let (external, name) = (&row.external_ids()[thing], &row.names()[thing]);
         let slug = name.to_lowercase().replace([' ', '/'], "-");
-        let names = [Param::Text(&slug), Param::Text(&name)];
-        let id = match self.run(site, first + 1, &names).await? {
-            Some(id) => id,
-            None => {
-                let located = self.run(site, first + 2, &names[..1]).await?;
-                located
-                    .ok_or_else(|| Error::internal(format!("`{name}` is neither there nor not")))?
-            }
-        };
-        let link = [Param::Text(&external), Param::Int(id)];
-        self.run(site, first + 3, &link).await?;
-        Ok(id)
-    }
-
-    async fn run(
-        &mut self,
-        site: &Site,
-        statement: usize,
-        params: &[Param<'_>],
-    ) -> Result<Option<i64>, Error> {
-        site.count(1);
-        self.connection.run(statement, params).await
+        let names = [Param::Text(&slug), Param::Text(name)];
+        self.link
+            .find_or_create(site, thing * PER_THING, external, &names)
+            .await
     }
 }
 

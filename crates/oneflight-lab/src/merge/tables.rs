@@ -118,4 +118,9 @@ impl Statements {
             ),
         }
     }
+
+    /// Find, create, locate, attach.
+    pub(super) fn in_order(self) -> [String; 4] {
+        [self.find, self.create, self.locate, self.attach]
+    }
 }

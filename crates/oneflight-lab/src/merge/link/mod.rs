@@ -6,6 +6,6 @@ mod connection;
 mod links;
 mod resolve;
 
-pub(super) use connection::{Connection, Param, postgres};
+pub(super) use connection::{Param, postgres};
 pub(super) use links::Links;
 pub(super) use resolve::Link;
