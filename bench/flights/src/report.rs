@@ -12,8 +12,7 @@ use crate::run::Results;
 use crate::subject::{self, Kind, NAMES};
 use crate::tool;
 use reporting::Better;
-use reporting::page::Section;
-use std::fmt::Write as _;
+use reporting::page::{Section, findings};
 
 /// The report of a run.
 #[derive(Debug)]
@@ -28,26 +27,15 @@ impl<'r> Report<'r> {
 
     /// The report as Markdown.
     pub(crate) fn text(&self) -> String {
-        let machine = &self.results.machine;
-        let mut text = format!(
-            "Measured on {}: {}, {} cores, {}; load average at the start {}; {} passes.\n\n{}.\n\n{}.\n",
-            machine.date,
-            machine.processor,
-            machine.cores,
-            machine.system,
-            machine.load,
-            self.results.passes,
-            machine.packages.join(", "),
-            machine.tools.join(", "),
-        );
-        for missing in &self.results.missing {
-            let _ = write!(text, "\n{missing}.\n");
-        }
-        let _ = write!(text, "\n{}", bars::text(self.results));
-        for table in tables::all(self.results) {
-            let _ = write!(text, "\n{table}");
-        }
-        text
+        let results = self.results;
+        let measured = format!("{} passes", results.passes);
+        findings(
+            &results.machine,
+            &measured,
+            &results.missing,
+            &bars::text(results),
+            &tables::all(results),
+        )
     }
 
     /// Writes the page, the chart and the figures; their paths.

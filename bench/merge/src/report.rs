@@ -7,8 +7,7 @@ mod tables;
 mod wire;
 
 use crate::run::Results;
-use reporting::page::Section;
-use std::fmt::Write as _;
+use reporting::page::{Section, findings};
 
 /// The report of a run.
 #[derive(Debug)]
@@ -23,26 +22,18 @@ impl<'r> Report<'r> {
 
     /// The report as Markdown.
     pub(crate) fn text(&self) -> String {
-        let machine = &self.results.machine;
-        let mut text = format!(
-            "Measured on {}: {}, {} cores, {}; load average at the start {}; leagues are loaded {} times, and the best counts.\n\n{}.\n\n{}.\n",
-            machine.date,
-            machine.processor,
-            machine.cores,
-            machine.system,
-            machine.load,
-            self.results.sizes.passes,
-            machine.packages.join(", "),
-            machine.tools.join(", "),
+        let results = self.results;
+        let measured = format!(
+            "leagues are loaded {} times, and the best counts",
+            results.sizes.passes
         );
-        for missing in &self.results.missing {
-            let _ = write!(text, "\n{missing}.\n");
-        }
-        let _ = write!(text, "\n{}", bars::text(self.results));
-        for table in tables::all(self.results) {
-            let _ = write!(text, "\n{table}");
-        }
-        text
+        findings(
+            &results.machine,
+            &measured,
+            &results.missing,
+            &bars::text(results),
+            &tables::all(results),
+        )
     }
 
     /// Writes the page, the chart and the figures; their paths.

@@ -3,6 +3,8 @@
 //!   BENCHMARKS.md    between `<!-- NAME: begin -->` and `<!-- NAME: end -->`
 //!   docs/NAME.svg, docs/NAME.json
 
+use crate::{Machine, Table};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +14,35 @@ const PAGE: &str = "BENCHMARKS.md";
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What a bench found, as Markdown: the machine, how it was measured, what was missing, bars, tables.
+#[must_use]
+pub fn findings(
+    machine: &Machine,
+    measured: &str,
+    missing: &[String],
+    bars: &str,
+    tables: &[Table],
+) -> String {
+    let mut text = format!(
+        "Measured on {}: {}, {} cores, {}; load average at the start {}; {measured}.\n\n{}.\n\n{}.\n",
+        machine.date,
+        machine.processor,
+        machine.cores,
+        machine.system,
+        machine.load,
+        machine.packages.join(", "),
+        machine.tools.join(", "),
+    );
+    for missing in missing {
+        let _ = write!(text, "\n{missing}.\n");
+    }
+    let _ = write!(text, "\n{bars}");
+    for table in tables {
+        let _ = write!(text, "\n{table}");
+    }
+    text
 }
 
 /// What a bench has to say.
