@@ -3,6 +3,7 @@
 use super::contract::Driver;
 use super::error::{DriverError, Fault};
 use super::mysql::SqlxMySql;
+use super::patience::Patience;
 use super::postgres::PgDriver;
 use super::sqlite::SqlxSqlite;
 use sqlx::Connection;
@@ -20,6 +21,9 @@ const SQLITE_CACHE: &str = "-16000";
 /// Rows that SQLite's thread may be ahead of ours: as many as one list asks for. With sqlx's default, 50, the two woke each other
 /// three times as often, and finding rows took a sixth more CPU time.
 const SQLITE_ROWS: usize = 512;
+
+/// How long SQLite waits for a lock that another connection or process holds.
+const SQLITE_BUSY: Duration = Duration::from_secs(30);
 
 /// How to connect.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +60,8 @@ impl Options {
 
 /// Connects to `sqlite:PATH`, `sqlite::memory:`, `postgres://…` or `mysql://…` (`mariadb://…`).
 ///
-/// A SQLite file is opened in WAL mode, `synchronous = NORMAL`, with 16 MB of cache a connection. A password that the URL lacks is taken from `PGPASSWORD` or `MYSQL_PWD`.
+/// A SQLite file is opened in WAL mode, `synchronous = NORMAL`, with 16 MB of cache a connection, and waits up to 30 s for
+/// locks of others. A password that the URL lacks is taken from `PGPASSWORD` or `MYSQL_PWD`.
 ///
 /// # Cancel safety
 /// Dropping the future leaves nothing behind.
@@ -94,7 +99,7 @@ async fn sqlite(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverEr
         .map_err(|error| wrong(format!("expected sqlite:PATH or sqlite::memory: ({error})")))?
         .create_if_missing(options.create && !url.contains("mode="))
         .foreign_keys(true)
-        .busy_timeout(Duration::from_secs(30))
+        .busy_timeout(SQLITE_BUSY)
         .synchronous(SqliteSynchronous::Normal)
         .row_buffer_size(SQLITE_ROWS)
         .pragma("cache_size", SQLITE_CACHE);
@@ -112,10 +117,16 @@ async fn sqlite(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverEr
         })
         .idle_timeout(None)
         .max_lifetime(None)
-        .acquire_timeout(Duration::from_secs(120))
-        .connect_with(connect)
-        .await
-        .map_err(DriverError::from_sqlx)?;
+        .acquire_timeout(Duration::from_secs(120));
+    // A fresh file goes over to WAL when nobody else reads or writes it, and for that SQLite does not wait by itself: what it
+    // calls a busy timeout is not asked there.
+    let mut patience = Patience::lasting(SQLITE_BUSY);
+    let pool = loop {
+        match pool.clone().connect_with(connect.clone()).await {
+            Ok(pool) => break pool,
+            Err(error) => patience.after(DriverError::from_sqlx(error)).await?,
+        }
+    };
     Ok(Arc::new(SqlxSqlite::new(pool)))
 }
 

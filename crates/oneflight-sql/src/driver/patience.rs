@@ -2,6 +2,7 @@
 
 use super::error::DriverError;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// How often a passing fault is tried again.
 const RETRIES: u32 = 8;
@@ -10,13 +11,27 @@ const RETRIES: u32 = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
     attempts: u32,
+    /// When it ends, if it is time that ends it.
+    until: Option<Instant>,
 }
 
 impl Patience {
+    /// Puts up with passing faults for `time`, however often they come.
+    pub(crate) fn lasting(time: Duration) -> Self {
+        Self {
+            attempts: 0,
+            until: Some(Instant::now() + time),
+        }
+    }
+
     /// Waits before the next attempt: longer each time, and never as long as the others do. Gives the error back if it is not
     /// one that passes, or if it has come too often.
     pub(crate) async fn after(&mut self, error: DriverError) -> Result<(), DriverError> {
-        if !error.fault().is_passing() || self.attempts == RETRIES {
+        let is_over = match self.until {
+            Some(until) => Instant::now() >= until,
+            None => self.attempts == RETRIES,
+        };
+        if !error.fault().is_passing() || is_over {
             return Err(error);
         }
         let most = 10u64 << self.attempts.min(6);

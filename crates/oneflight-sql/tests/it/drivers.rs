@@ -3,9 +3,12 @@
 use crate::place::{Backend, Place, external, keyed, known_team, named, store_contract, team};
 use oneflight_sql::driver::{self, Fault, Mode, Pipeline, Statement};
 use oneflight_sql::{Dialect, Effect, Kind, SameSource, Store, Value};
+use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 use testkit::Proxy;
 
 store_contract!(
@@ -245,6 +248,35 @@ async fn an_error_never_shows_the_password() {
             "{shown}"
         );
     }
+}
+
+/// A file that another process is just filling, not in WAL mode yet: going over to it wants the file for itself, and SQLite
+/// says "database is locked" at once, whatever the busy timeout.
+#[tokio::test]
+async fn a_fresh_sqlite_file_is_opened_when_the_other_process_lets_it_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("fresh.db");
+    let options = SqliteConnectOptions::new()
+        .filename(&file)
+        .create_if_missing(true);
+    let mut other = SqliteConnection::connect_with(&options).await.unwrap();
+    for statement in ["CREATE TABLE a(b)", "BEGIN", "SELECT count(*) FROM a"] {
+        sqlx::raw_sql(statement).execute(&mut other).await.unwrap();
+    }
+
+    let url = format!("sqlite:{}", file.display());
+    let mut connecting = pin!(driver::connect(&url, driver::Options::default()));
+    // SLEEP: lets it find the file locked; were it not long enough, the test would pass without having seen that.
+    let wait = Duration::from_millis(100);
+    if let Ok(done) = tokio::time::timeout(wait, &mut connecting).await {
+        panic!("it did not wait: {:?}", done.map(drop));
+    }
+    sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
+
+    let driver = connecting.await.unwrap();
+    let mode = driver.query(Statement::new("PRAGMA journal_mode").returns([Kind::Text]));
+    let mode = mode.await.unwrap();
+    assert_eq!(mode.iter().next(), Some(&[Value::from("wal")][..]));
 }
 
 #[tokio::test]
