@@ -64,7 +64,12 @@ pub async fn prepare_and_open(
 ) -> Result<Vec<(Store, TableState)>, Error> {
     let (states, found) = prepared(driver, tables).await?;
     let stores = Store::open_found(driver, tables.to_vec(), found).await?;
-    Ok(stores.into_iter().zip(states).collect())
+    let opened: Vec<_> = stores.into_iter().zip(states).collect();
+    let made = opened
+        .iter()
+        .filter(|(_, state)| *state == TableState::Created);
+    made.for_each(|(store, _)| store.expect_none());
+    Ok(opened)
 }
 
 /// What became of the tables, and how the database has them and their crosswalks.

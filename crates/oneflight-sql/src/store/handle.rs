@@ -11,7 +11,7 @@ use crate::record::{Outcome, Record};
 use crate::schema::Table;
 use crate::value::Value;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One table whose rows are found by key, or created, in batches.
 ///
@@ -73,12 +73,21 @@ impl Store {
         layouts.into_iter().map(store).collect()
     }
 
-    /// The same table, with a guess of its own about whether the next batch finds its rows: one who only completes rows says
-    /// nothing of what another asks for.
+    /// The same table, with guesses of its own, from now on, about whether the next rows are there: one who only completes rows
+    /// says nothing of what another asks for.
     pub(crate) fn apart(mut self) -> Self {
-        self.flow.expects_misses = Arc::new(AtomicBool::new(self.flow.driver.is_pipelined()));
-        self.flow.loads_new = Arc::default();
+        // ORDERING: Relaxed, guesses that are never wrong, only slower.
+        let copy = |guess: &AtomicBool| Arc::new(AtomicBool::new(guess.load(Ordering::Relaxed)));
+        self.flow.expects_misses = copy(&self.flow.expects_misses);
+        self.flow.loads_new = copy(&self.flow.loads_new);
         self
+    }
+
+    /// Says that the table was made just now: nothing is looked for before the first rows go in.
+    pub(crate) fn expect_none(&self) {
+        // ORDERING: Relaxed, as above.
+        self.flow.expects_misses.store(true, Ordering::Relaxed);
+        self.flow.loads_new.store(true, Ordering::Relaxed);
     }
 
     /// The table.

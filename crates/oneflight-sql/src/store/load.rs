@@ -12,7 +12,8 @@
 //!
 //! Z1. What goes the cheap way comes to what it would have come to in `merge`; whoever is in doubt goes through `merge`.
 //! Z2. No key comes twice in what goes the cheap way: the second row would have to wait for what the first has done.
-//! Z3. At first rows are expected to be there, so that a run that is repeated writes nothing.
+//! Z3. At first rows are expected to be there, so that a run that is repeated writes nothing; but not in a table that was made
+//!     just now.
 
 use super::flow::{CHUNK, Flow};
 use crate::columns::{Columns, Loaded};

@@ -2,7 +2,7 @@
 
 use crate::place::{Backend, Place, attribute, column, store_contract, team};
 use oneflight_sql::{
-    Applied, Attribute, Columns, Effect, Error, Kind, Policy, Record, Store, Table, Value,
+    Applied, Attribute, Columns, Effect, Error, Kind, Policy, Record, Store, Table, Value, ddl,
 };
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ store_contract!(
     what_exists_burns_no_value_of_a_sequence,
     a_table_without_an_id_is_loaded_too,
     many_rows_are_loaded_and_found,
+    a_table_that_was_made_just_now_is_not_asked_first,
     a_second_unique_index_is_told_of,
 );
 
@@ -438,6 +439,25 @@ async fn many_rows_are_loaded_and_found(place: Place) {
     assert_eq!(counts(&third), [0, 9_000, 0, 0]);
     assert!(third.iter().all(|row| row.unwrap().conflicts == 1));
     assert_eq!(place.last_id("team").await, 9_000);
+}
+
+async fn a_table_that_was_made_just_now_is_not_asked_first(place: Place) {
+    let opened = async || {
+        let opened = ddl::prepare_and_open(&place.driver, &[team()]).await;
+        opened.unwrap().remove(0).0
+    };
+    let load = async |store: &Store| {
+        let before = place.driver.round_trips();
+        let loaded = store.load(&numbered(store, 0..100, "n")).await;
+        (loaded.alike(), place.driver.round_trips() - before)
+    };
+    let (made, trips) = load(&opened().await).await;
+    assert_eq!(made, Some(Effect::Created));
+    let (found, again) = load(&opened().await).await;
+    assert_eq!(found, Some(Effect::Found));
+    if place.driver.is_pipelined() {
+        assert_eq!((trips, again), (1, 1));
+    }
 }
 
 async fn a_second_unique_index_is_told_of(place: Place) {
