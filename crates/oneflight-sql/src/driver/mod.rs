@@ -17,6 +17,7 @@ mod array;
 mod connect;
 mod contract;
 mod error;
+mod lines;
 mod mysql;
 mod patience;
 mod pipeline;

@@ -2,52 +2,41 @@
 //!
 //! G1. Statements are unnamed and typed by us (`query_typed`), so nothing stays on the server between transactions, and a
 //!     transaction pooler may stand in between.
-//! G2. A connection carries one pipeline at a time; BEGIN and COMMIT of two never mix.
-//! G3. Connections in use, free ones and those on their way are together never more than there are permits.
+//! G2. A pipeline that decides nothing on the way is written in one go, and others may be behind it on its connection before it is
+//!     answered: see [`Lines`].
 
 use super::array::Array;
 use super::contract::Driver;
 use super::error::{DriverError, Fault};
-use super::pipeline::{Bind, Pipeline, Rows, Statement};
+use super::lines::{Lines, Place};
+use super::pipeline::{Bind, Pipeline, Rows, Statement, Step};
 use super::rehearsal::Rehearsal;
 use super::sqlx_postgres::{bool, bytes, int, real, text};
 use super::turns::{self, Message, Session, Trips};
 use crate::dialect::Dialect;
 use crate::value::{Kind, Value};
 use futures_util::future::BoxFuture;
-use parking_lot::Mutex;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinHandle;
+use tokio::sync::OwnedMutexGuard;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Config, NoTls, Row};
+use tokio_postgres::{Client, Config, Row};
 
 /// How a short transaction begins. The time limit makes a lock that never comes an error that is tried again.
 pub(super) const BEGIN: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '30s'";
 
-/// As many connections are opened beside the first one, if there may be so many: a link of 40 ms takes 160 ms to open, and whoever
-/// has several tables needs several connections at once.
-const WARM: usize = 3;
+/// What a rehearsal weighs: nobody goes behind it who has another way.
+const FOR_GOOD: usize = usize::MAX / 2;
 
 /// PostgreSQL through tokio-postgres: a whole pipeline in one round trip, also behind a transaction pooler.
 ///
 /// A connection that is lost is made anew for the next pipeline, if the driver knows how ([`PgDriver::connect`]).
 #[derive(Clone, Debug)]
 pub struct PgDriver {
-    shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    config: Option<Config>,
-    free: Mutex<Vec<Client>>,
-    /// Connections on their way, each for whoever finds none free. They are given up with the driver.
-    warming: Mutex<Vec<Warming>>,
-    permits: Arc<Semaphore>,
+    lines: Arc<Lines>,
     trips: Trips,
 }
 
@@ -70,101 +59,55 @@ impl PgDriver {
         if config.get_application_name().is_none() {
             config.application_name("oneflight");
         }
-        let warm = connections.saturating_sub(1).min(WARM);
-        let warming = (0..warm).map(|_| Warming::new(config.clone())).collect();
-        let first = open(&config).await?;
-        Ok(Self::of(Some(config), vec![first], warming, connections))
+        let lines = Lines::connect(config, connections).await?;
+        Ok(Self::of(lines))
     }
 
     /// Takes a client, whose connection you drive yourself. Once it is lost, it is lost.
     pub fn from_client(client: Client) -> Self {
-        Self::of(None, vec![client], Vec::new(), 1)
+        Self::of(Lines::single(client))
     }
 
-    fn of(
-        config: Option<Config>,
-        free: Vec<Client>,
-        warming: Vec<Warming>,
-        connections: usize,
-    ) -> Self {
-        let permits = Arc::new(Semaphore::new(connections.clamp(1, 1_000)));
-        Self {
-            shared: Arc::new(Shared {
-                config,
-                free: Mutex::new(free),
-                warming: Mutex::new(warming),
-                permits,
-                trips: Trips::default(),
-            }),
-        }
+    fn of(lines: Arc<Lines>) -> Self {
+        let trips = Trips::default();
+        Self { lines, trips }
     }
 
-    async fn session(&self) -> Result<PgSession, DriverError> {
-        let permit = self.shared.permits.clone().acquire_owned().await;
-        let permit = permit.map_err(|_| DriverError::new(Fault::Lost, "the driver is closed"))?;
-        let client = loop {
-            // LOCK: let go of before anything waits.
-            let free = self.shared.free.lock().pop();
-            match free {
-                Some(client) if !client.is_closed() => break client,
-                Some(_) => {}
-                None => break self.shared.open().await?,
-            }
-        };
+    /// A session for what weighs so much; `in_one_go` if all that is written at once is all that is written.
+    async fn session(&self, weight: usize, in_one_go: bool) -> Result<PgSession, DriverError> {
+        let (place, pen) = self.lines.place(weight).await?;
         Ok(PgSession {
-            client: Some(client),
-            shared: self.shared.clone(),
+            pen: Some(pen),
+            place,
+            in_one_go,
+            trips: self.trips.clone(),
             state: State::Idle,
-            _permit: permit,
         })
     }
 }
 
-impl Shared {
-    /// A connection for one who holds a permit and found none free: the next of those on their way, or a new one.
-    async fn open(&self) -> Result<Client, DriverError> {
-        let Some(config) = &self.config else {
-            return Err(DriverError::new(Fault::Lost, "the connection is closed"));
-        };
-        // LOCK: let go of before anything waits.
-        let warming = self.warming.lock().pop();
-        // One that failed or was lost on its way is opened again.
-        match warming {
-            Some(mut warming) => match (&mut warming.0).await {
-                Ok(Ok(client)) if !client.is_closed() => Ok(client),
-                _ => open(config).await,
-            },
-            None => open(config).await,
-        }
-    }
-}
-
-/// A connection on its way; given up when this is dropped.
-#[derive(Debug)]
-struct Warming(JoinHandle<Result<Client, DriverError>>);
-
-impl Warming {
-    fn new(config: Config) -> Self {
-        Self(tokio::spawn(async move { open(&config).await }))
-    }
-}
-
-impl Drop for Warming {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-async fn open(config: &Config) -> Result<Client, DriverError> {
-    let (client, connection) = config
-        .connect(NoTls)
-        .await
-        .map_err(DriverError::from_postgres)?;
-    tokio::spawn(async move {
-        // An error of the connection reaches those who wait through the client.
-        let _ = connection.await;
+/// About how much work a pipeline is: the values that it binds.
+fn weight(pipeline: &Pipeline) -> usize {
+    let of_statement = |statement: &Statement| {
+        let values = statement.binds.iter().map(|bind| match bind {
+            Bind::Many(_, values) => values.len(),
+            Bind::Column(column) => column.columns.len(),
+            Bind::One(..) | Bind::Rows(_) => 1,
+        });
+        1 + values.sum::<usize>()
+    };
+    let steps = pipeline.steps.iter().map(|step| match step {
+        Step::Run(statement) => of_statement(statement),
+        Step::Then(_) => 1,
     });
-    Ok(client)
+    steps
+        .chain(pipeline.after.iter().map(of_statement))
+        .sum::<usize>()
+}
+
+fn is_in_one_go(pipeline: &Pipeline) -> bool {
+    let decides = |step: &Step| matches!(step, Step::Then(_));
+    !pipeline.steps.iter().any(decides)
 }
 
 impl Driver for PgDriver {
@@ -174,13 +117,14 @@ impl Driver for PgDriver {
 
     fn run(&self, pipeline: Pipeline) -> BoxFuture<'_, Result<Vec<Rows>, DriverError>> {
         Box::pin(async move {
-            let mut session = self.session().await?;
+            let (weight, in_one_go) = (weight(&pipeline), is_in_one_go(&pipeline));
+            let mut session = self.session(weight, in_one_go).await?;
             turns::detached(async move { turns::run(&mut session, pipeline).await }).await
         })
     }
 
     fn round_trips(&self) -> u64 {
-        self.shared.trips.get()
+        self.trips.get()
     }
 
     fn is_pipelined(&self) -> bool {
@@ -189,14 +133,14 @@ impl Driver for PgDriver {
 
     fn rehearse(&self) -> BoxFuture<'_, Result<Arc<dyn Driver>, DriverError>> {
         Box::pin(async move {
-            let mut session = self.session().await?;
+            let mut session = self.session(FOR_GOOD, false).await?;
             let session = turns::detached(async move {
                 session.send(vec![Message::Begin]).await?;
                 session.state = State::Rehearsing;
                 Ok(session)
             });
             let session = Arc::new(tokio::sync::Mutex::new(session.await?));
-            let trips = self.shared.trips.clone();
+            let trips = self.trips.clone();
             let driver = Rehearsal {
                 dialect: Dialect::Postgres,
                 session,
@@ -208,13 +152,15 @@ impl Driver for PgDriver {
     }
 }
 
-/// A connection in use. It goes back to the free ones if no transaction is open on it, and is closed otherwise.
+/// A place on a connection. If a transaction is open when it is given back, the connection is closed.
 #[derive(Debug)]
 struct PgSession {
-    client: Option<Client>,
-    shared: Arc<Shared>,
+    /// Held while something is still to be written.
+    pen: Option<OwnedMutexGuard<()>>,
+    place: Place,
+    in_one_go: bool,
+    trips: Trips,
     state: State,
-    _permit: OwnedSemaphorePermit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,10 +175,8 @@ impl Session for PgSession {
         if messages.is_empty() {
             return Ok(Vec::new());
         }
-        let Some(client) = &self.client else {
-            return Err(DriverError::new(Fault::Lost, "the connection is closed"));
-        };
-        self.shared.trips.count();
+        let client = &self.place.line.client;
+        self.trips.count();
         let (begin, end) = match self.state {
             State::Rehearsing => ("SAVEPOINT oneflight", "RELEASE SAVEPOINT oneflight"),
             State::Idle | State::Open => (BEGIN, "COMMIT"),
@@ -254,7 +198,9 @@ impl Session for PgSession {
                 Message::Run(statement) => Box::pin(execute(client, statement)),
             }
         });
-        let results = in_order(sent.collect()).await;
+        let (pen, in_one_go) = (&mut self.pen, self.in_one_go);
+        let written = || drop(pen.take_if(|_| in_one_go));
+        let results = in_order(sent.collect(), written).await;
         // With COMMIT sent the transaction is over, whichever way it went.
         if ends && self.state == State::Open && !client.is_closed() {
             self.state = State::Idle;
@@ -264,7 +210,7 @@ impl Session for PgSession {
     }
 
     async fn roll_back(&mut self) {
-        let Some(client) = &self.client else { return };
+        let client = &self.place.line.client;
         match self.state {
             State::Idle => {}
             State::Open => {
@@ -283,20 +229,22 @@ impl Session for PgSession {
 
 impl Drop for PgSession {
     fn drop(&mut self) {
-        if self.state == State::Idle
-            && let Some(client) = self.client.take().filter(|client| !client.is_closed())
-        {
-            self.shared.free.lock().push(client);
+        if self.state != State::Idle {
+            self.place.line.retire();
         }
     }
 }
 
 type Sending<'c> = Pin<Box<dyn Future<Output = Result<Option<Rows>, DriverError>> + Send + 'c>>;
 
-/// Polls the futures in their order, so that their requests are written in it, and waits for all of them.
-async fn in_order(mut sending: Vec<Sending<'_>>) -> Vec<Result<Option<Rows>, DriverError>> {
+/// Polls the futures in their order, so that their requests are written in it, says so, and waits for all of them.
+async fn in_order(
+    mut sending: Vec<Sending<'_>>,
+    written: impl FnOnce(),
+) -> Vec<Result<Option<Rows>, DriverError>> {
     let mut done: Vec<Option<Result<Option<Rows>, DriverError>>> =
         sending.iter().map(|_| None).collect();
+    let mut written = Some(written);
     poll_fn(|cx| {
         let mut is_pending = false;
         for (future, done) in sending.iter_mut().zip(&mut done) {
@@ -306,6 +254,10 @@ async fn in_order(mut sending: Vec<Sending<'_>>) -> Vec<Result<Option<Rows>, Dri
                     Poll::Pending => is_pending = true,
                 }
             }
+        }
+        // A request is written when its future is polled for the first time.
+        if let Some(written) = written.take() {
+            written();
         }
         if is_pending {
             Poll::Pending

@@ -49,6 +49,78 @@ async fn there_are_never_more_connections_than_were_allowed() {
     }
 }
 
+/// The first waits in the server; the others are written behind it all the same, and all are answered in one stretch.
+#[tokio::test]
+async fn pipelines_go_behind_each_other_on_one_connection() {
+    let place = Place::open(Backend::PostgresTokio).await;
+    let proxy = Proxy::start(place.database.url()).await;
+    let options = driver::Options::default().connections(1);
+    let far = driver::connect(proxy.url(), options).await.unwrap();
+    let gate = place.driver.rehearse().await.unwrap();
+    let shut = Statement::new("SELECT pg_advisory_xact_lock(7)");
+    gate.query(shut).await.unwrap();
+    let before = proxy.round_trips();
+    let ask = |sql: &'static str| {
+        let far = far.clone();
+        tokio::spawn(async move { far.query(Statement::new(sql).returns([Kind::Int])).await })
+    };
+    let first = ask("SELECT 0::int8 FROM (SELECT pg_advisory_xact_lock_shared(7)) lock");
+    let behind = [
+        "SELECT 1::int8",
+        "SELECT 2::int8",
+        "SELECT 1 / 0::int8",
+        "SELECT 4::int8",
+    ];
+    let behind = behind.map(ask);
+    let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    while place.count(waiting).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(gate);
+    first.await.unwrap().unwrap();
+    let mut answers = Vec::new();
+    for answer in behind {
+        let rows = answer.await.unwrap().ok();
+        answers.push(rows.and_then(|rows| rows.iter().next()?.first()?.as_i64()));
+    }
+    assert_eq!(answers, [Some(1), Some(2), None, Some(4)]);
+    assert_eq!(proxy.round_trips() - before, 1);
+}
+
+/// Others on the same connection neither come between its messages nor see the transaction that it leaves open.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_decides_something_on_the_way_has_the_connection_for_himself() {
+    let place = Place::open(Backend::PostgresTokio).await;
+    place.execute("CREATE TABLE said (number int)").await;
+    let driver = place.backend.connect(place.database.url(), 1).await;
+    let insert = |number: usize| Statement::new(format!("INSERT INTO said VALUES ({number})"));
+    let deciding = |number: usize| {
+        let refuse = move |_: &[driver::Rows]| match number.is_multiple_of(2) {
+            true => Ok(vec![insert(number)]),
+            false => Err(driver::DriverError::new(Fault::Other, "no")),
+        };
+        Pipeline::new(Mode::Write { lock: None })
+            .step(insert(number))
+            .then(refuse)
+    };
+    let running = (0..60).map(|number| {
+        let driver = driver.clone();
+        let pipeline = match number % 3 {
+            0 => deciding(number),
+            _ => Pipeline::new(Mode::Write { lock: None }).step(insert(number)),
+        };
+        tokio::spawn(async move { driver.run(pipeline).await.is_ok() })
+    });
+    let running: Vec<_> = running.collect();
+    for (number, ran) in running.into_iter().enumerate() {
+        let refuses = number % 3 == 0 && number % 2 == 1;
+        assert_eq!(ran.await.unwrap(), !refuses, "{number}");
+    }
+    // Ten of twenty decided to go on, and say it twice; forty had nothing to decide.
+    assert_eq!(place.count("SELECT count(*) FROM said").await, 10 * 2 + 40);
+}
+
 /// Polls a future at most `polls` times.
 async fn polled<F: Future>(future: F, mut polls: usize) -> Option<F::Output> {
     let mut future = pin!(future);
