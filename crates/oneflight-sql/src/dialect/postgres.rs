@@ -169,8 +169,17 @@ pub(super) fn find(layout: &Layout, asks: &[Ask]) -> Statement {
             ),
             _ => "0::int8".to_owned(),
         };
+        // Whoever is known by an external id is not looked for by key as well.
+        let unknown = match &layout.links {
+            Some(links) if by_external => format!(
+                " WHERE NOT EXISTS (SELECT 1 FROM {} x WHERE {} OFFSET 0)",
+                links.name,
+                same_external(links)
+            ),
+            _ => String::new(),
+        };
         parts.push(format!(
-            "SELECT t.i - 1, 0::int8, {taken}{selected} FROM {unnest} {}",
+            "SELECT t.i - 1, 0::int8, {taken}{selected} FROM {unnest} {}{unknown}",
             each(
                 name,
                 "e",
