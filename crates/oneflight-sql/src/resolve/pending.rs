@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// A future that has asked already: the question went out when it was made, not when it is first polled.
 ///
@@ -17,8 +17,13 @@ pub struct Pending<T>(State<T>);
 
 enum State<T> {
     Known(Option<T>),
-    Asked(Pin<Box<dyn Future<Output = T> + Send>>),
+    /// The answer comes in one piece.
+    Asked(Boxed<T>),
+    /// What it is made of is on its way.
+    Flying(Boxed<Boxed<T>>),
 }
+
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl<T> Pending<T> {
     pub(crate) fn known(answer: T) -> Self {
@@ -27,6 +32,32 @@ impl<T> Pending<T> {
 
     pub(crate) fn asked(answer: impl Future<Output = T> + Send + 'static) -> Self {
         Self(State::Asked(Box::pin(answer)))
+    }
+
+    /// An answer that `settle` makes of what has landed.
+    pub(crate) fn flying<L, F>(
+        landing: impl Future<Output = L> + Send + 'static,
+        settle: impl FnOnce(L) -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        Self(State::Flying(Box::pin(async move {
+            Box::pin(settle(landing.await)) as Boxed<T>
+        })))
+    }
+
+    /// Waits until the database has answered, and does not take the answer yet.
+    ///
+    /// Of several who wait for the same creation, the first who takes the answer is told of it. Who wants to be told in some order
+    /// lets all land, and then takes the answers in it.
+    ///
+    /// # Cancel safety
+    /// Dropping it changes nothing: the answer is still on its way.
+    pub async fn landed(&mut self) {
+        if let State::Flying(landing) = &mut self.0 {
+            self.0 = State::Asked(landing.as_mut().await);
+        }
     }
 }
 
@@ -42,6 +73,12 @@ impl<T> Future for Pending<T> {
         match &mut self.0 {
             State::Known(answer) => Poll::Ready(answer.take().expect("polled after it was ready")),
             State::Asked(answer) => answer.as_mut().poll(cx),
+            State::Flying(landing) => {
+                let mut answer = ready!(landing.as_mut().poll(cx));
+                let settled = answer.as_mut().poll(cx);
+                self.0 = State::Asked(answer);
+                settled
+            }
         }
     }
 }
@@ -50,7 +87,7 @@ impl<T> fmt::Debug for Pending<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             State::Known(_) => "Pending(known)",
-            State::Asked(_) => "Pending(asked)",
+            State::Asked(_) | State::Flying(_) => "Pending(asked)",
         })
     }
 }

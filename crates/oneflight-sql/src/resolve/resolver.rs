@@ -182,8 +182,7 @@ impl Resolver {
             .flights
             .merge(waiting.iter().map(|(_, wanted)| wanted.clone()).collect());
         let inner = Arc::clone(&self.0);
-        Pending::asked(async move {
-            let landed = landing.await;
+        Pending::flying(landing, |landed| async move {
             for (at, answer) in inner.settle(waiting, landed).await {
                 answers[at] = Some(answer);
             }
