@@ -4,7 +4,7 @@ use super::fates::Fates;
 use super::shape::{Shape, attribute, digest, key_part};
 use crate::batch::{Cell, Rec, Recs};
 use crate::plan::{ColumnKind, KeyPlan, Slot, TablePlan};
-use oneflight_sql::{Policy, Record, Value, ValueRef};
+use oneflight_sql::{Record, Value, ValueRef};
 
 /// The records of one table of a chunk, ready to be written.
 #[derive(Debug, Default)]
@@ -15,8 +15,6 @@ pub(crate) struct Ready {
     pub(crate) recs: Vec<u32>,
     /// Records with references that are written after all tables.
     pub(crate) deferred: Vec<Deferred>,
-    /// True if some record says more than who it is. (How a key is spelled does not count: only the first is asked.)
-    pub(crate) says_more: bool,
 }
 
 /// A record with references that are written after all tables.
@@ -63,7 +61,6 @@ pub(crate) fn build(
                 references,
             });
         }
-        ready.says_more |= says_more(plan, &record);
         ready.records.push(record);
         ready.recs.push(at);
     }
@@ -104,13 +101,6 @@ fn record(plan: &TablePlan, shape: &Shape, rec: Rec<'_>, fates: &Fates) -> Recor
         external: rec.external().cloned(),
         attributes: attributes.into(),
     }
-}
-
-fn says_more(plan: &TablePlan, record: &Record) -> bool {
-    let attributes = record.attributes.iter().zip(&plan.sql.attributes);
-    attributes
-        .filter(|(value, _)| value.is_some())
-        .any(|(_, attribute)| attribute.policy != Policy::Once)
 }
 
 fn key(plan: &TablePlan, shape: &Shape, rec: Rec<'_>, fates: &Fates) -> Option<Box<[Value]>> {

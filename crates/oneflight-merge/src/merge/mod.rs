@@ -2,7 +2,7 @@
 //!
 //!   options  what a caller decides         run    the pipeline           feeds   opening and reading, in order
 //!   target   the database and its tables   write  a chunk, table by table: lookup, known, build or facts, sink, count
-//!   turns    who writes next               shape  which cell goes where
+//!   turns    who writes next, by marks     shape  which cell goes where
 //!   fates    what became of each record    books  what is told, and the report
 
 mod books;
@@ -15,6 +15,7 @@ mod feeds;
 mod known;
 mod levels;
 mod lookup;
+mod marks;
 mod options;
 mod run;
 mod shape;

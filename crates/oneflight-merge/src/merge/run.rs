@@ -53,11 +53,7 @@ pub async fn merge(
     };
     let (feeds, driver) = opened;
     let target = Target::open(driver, &plan, &options).await?;
-    let writer = Arc::new(Writer::new(
-        plan.clone(),
-        target.sinks(&plan, &options),
-        options.connections,
-    ));
+    let writer = Arc::new(Writer::new(plan.clone(), target.sinks(&plan, &options)));
     let mut run = Run {
         books: Books::new(&plan, &feeds, options.max_rejects),
         plan,

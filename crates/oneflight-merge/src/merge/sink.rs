@@ -1,7 +1,6 @@
 //! Where the records of one table go: through a resolver, which remembers ids and shares flights, if other tables refer to it;
 //! straight to the store if nobody does, column by column where that is enough.
 
-use futures_util::future::{BoxFuture, FutureExt as _};
 use oneflight_sql::{Columns, Dialect, Error, Loaded, Outcome, Record, Resolver, Store, Value};
 use std::sync::Arc;
 
@@ -23,13 +22,10 @@ impl Sink {
         self.resolver.as_ref()
     }
 
-    /// How many loads of this table may be under way at once. SQLite has one writer, and on MySQL writers take turns anyway. With
-    /// another unique index than the key's, rows with different keys may be in each other's way, and the first is to win.
-    pub(crate) fn loads(&self, connections: usize) -> usize {
-        match self.store.driver().dialect() {
-            Dialect::Postgres if self.store.is_keyed_alone() => connections.max(1),
-            _ => 1,
-        }
+    /// True if several chunks may be loaded at once. SQLite has one writer, and on MySQL writers take turns anyway. With another
+    /// unique index than the key's, rows with different keys may be in each other's way, and the first is to win.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.store.driver().dialect() == Dialect::Postgres && self.store.is_keyed_alone()
     }
 
     /// Finds or creates rows whose ids nobody asks for.
@@ -37,15 +33,18 @@ impl Sink {
         self.store.load(columns).await
     }
 
-    /// Finds or creates the records. True if they are queued already, so that what is written after this call comes after them
-    /// in any case.
-    pub(crate) fn write(
-        &self,
-        records: Vec<Record>,
-    ) -> (BoxFuture<'_, Vec<Result<Outcome, Error>>>, bool) {
+    /// The resolver, if records of several chunks may be under way in it at once: those that are like join one flight, and rows
+    /// with different keys are not in each other's way.
+    pub(crate) fn queue(&self) -> Option<&Resolver> {
+        let is_free = self.store.is_keyed_alone();
+        self.resolver.as_ref().filter(|_| is_free)
+    }
+
+    /// Finds or creates the records.
+    pub(crate) async fn write(&self, records: Vec<Record>) -> Vec<Result<Outcome, Error>> {
         match &self.resolver {
-            Some(resolver) => (resolver.resolve_many(records).boxed(), true),
-            None => (self.store.merge(records).boxed(), false),
+            Some(resolver) => resolver.resolve_many(records).await,
+            None => self.store.merge(records).await,
         }
     }
 

@@ -87,11 +87,16 @@ impl Target {
     /// A sink for each table of the plan.
     pub(crate) fn sinks(&self, plan: &Plan, options: &Options) -> Vec<Sink> {
         let referenced = plan.tables.iter().filter(|table| table.referenced).count();
-        // One batch at a time, or the order of the feed would be that of the answers.
+        // As many batches at once as there are chunks, where none has to wait for a connection: turns see to their order (T3).
+        let at_once = match self.driver.is_pipelined() {
+            true => options.workers.max(1),
+            false => 1,
+        };
         let resolving = oneflight_sql::Options::new()
             .remember(options.remember / referenced.max(1))
-            .max_batch(2 * options.chunk_rows)
-            .batches_in_flight(1);
+            // A batch takes all that waits: no chunk's records are torn apart, and go into two at once. M1 bounds it.
+            .max_batch(usize::MAX)
+            .batches_in_flight(at_once);
         let sink = |(table, store): (&crate::plan::TablePlan, &Store)| {
             let resolver = table
                 .referenced

@@ -6,10 +6,12 @@
 //! overlap, each at another table, or at one table with other keys.
 //!
 //! T1. In every lane, every chunk takes its turn, flies or skips it, exactly once.
-//! T2. Turns come in the order of the numbers. A turn begins when all that flew off before it have landed.
-//! T3. A chunk flies off in its turn, which ends with that; no two that fly at once have a key in common.
+//! T2. Turns come in the order of the numbers. One that is taken begins when all that flew off before it have landed.
+//! T3. A chunk flies off in its turn; no two that fly at once cross: say different things of one key.
+//! T4. Those that joined each other's flights take their answers in the order of their numbers.
 
 use parking_lot::Mutex;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
@@ -17,12 +19,21 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(crate) struct Turns(Vec<Mutex<Lane>>);
 
+/// A key that a chunk speaks of, and what it says. Chunks that say the same of it may be under way at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Mark {
+    /// A hash of the key.
+    pub(crate) key: u64,
+    /// A hash of all that is said; one of the chunk's own where the same is not to be said by another meanwhile.
+    pub(crate) said: u64,
+}
+
 #[derive(Debug, Default)]
 struct Lane {
     next: u64,
     ahead: BTreeMap<u64, Ahead>,
-    /// The chunks in flight, and the hashes of their keys, sorted.
-    flying: Vec<(u64, Vec<u64>)>,
+    /// The chunks in flight, and their marks, sorted.
+    flying: Vec<(u64, Vec<Mark>)>,
     /// Who waits for a landing: the chunk whose turn it is, and who only looks on.
     landing: Vec<oneshot::Sender<()>>,
 }
@@ -57,28 +68,27 @@ impl Turns {
     /// Waits until all chunks before `chunk` have had their turn in `lane` and have landed, and takes its own.
     pub(crate) async fn take(&self, lane: usize, chunk: u64) -> Turn<'_> {
         let turn = self.begin(lane, chunk).await;
-        self.landed(lane, |_| true).await;
+        landed(&self.0[lane], |_| true).await;
         turn
     }
 
-    /// Waits until all chunks before `chunk` have had their turn in `lane`, fewer than `most` fly, and none of those has one of
-    /// `keys`; then flies off (T3).
+    /// Waits until all chunks before `chunk` have had their turn in `lane` and none of those that fly would cross `marks`; then
+    /// flies off (T3). It still has its turn, so that it may do something before the next one comes.
     pub(crate) async fn fly(
         &self,
         lane: usize,
         chunk: u64,
-        mut keys: Vec<u64>,
-        most: usize,
-    ) -> Flying<'_> {
-        keys.sort_unstable();
+        mut marks: Vec<Mark>,
+    ) -> (Turn<'_>, Flying<'_>) {
+        marks.sort_unstable();
         let turn = self.begin(lane, chunk).await;
         loop {
             let landing = {
                 let mut state = self.0[lane].lock();
-                let is_free = state.flying.len() < most.max(1)
-                    && state.flying.iter().all(|(_, others)| !meet(&keys, others));
+                let mut flying = state.flying.iter();
+                let is_free = flying.all(|(_, others)| !cross(&marks, others));
                 if is_free {
-                    state.flying.push((chunk, keys));
+                    state.flying.push((chunk, marks));
                     break;
                 }
                 state.await_landing()
@@ -86,16 +96,15 @@ impl Turns {
             // The sender is dropped only with the lanes themselves, which we borrow.
             let _ = landing.await;
         }
-        drop(turn);
         let lane = &self.0[lane];
-        Flying { lane, chunk }
+        (turn, Flying { lane, chunk })
     }
 
     /// Waits until all chunks before `chunk` have had their turn in `lane` and have landed. Its own is still to be taken or
     /// skipped.
     pub(crate) async fn wait(&self, lane: usize, chunk: u64) {
         self.come(lane, chunk).await;
-        self.landed(lane, |flying| flying < chunk).await;
+        landed(&self.0[lane], |flying| flying < chunk).await;
     }
 
     /// Says that `chunk` has nothing to do in `lane`.
@@ -131,20 +140,27 @@ impl Turns {
             let _ = told.await;
         }
     }
+}
 
-    /// Waits until none of these chunks flies.
-    async fn landed(&self, lane: usize, which: impl Fn(u64) -> bool) {
-        loop {
-            let landing = {
-                let mut state = self.0[lane].lock();
-                if !state.flying.iter().any(|(chunk, _)| which(*chunk)) {
-                    return;
-                }
-                state.await_landing()
-            };
-            // The sender is dropped only with the lanes themselves, which we borrow.
-            let _ = landing.await;
-        }
+impl Flying<'_> {
+    /// Waits until those have landed that flew off before (T4).
+    pub(crate) async fn is_next(&self) {
+        landed(self.lane, |chunk| chunk < self.chunk).await;
+    }
+}
+
+/// Waits until none of these chunks flies.
+async fn landed(lane: &Mutex<Lane>, which: impl Fn(u64) -> bool) {
+    loop {
+        let landing = {
+            let mut state = lane.lock();
+            if !state.flying.iter().any(|(chunk, _)| which(*chunk)) {
+                return;
+            }
+            state.await_landing()
+        };
+        // The sender is dropped only with the lanes themselves, which we borrow.
+        let _ = landing.await;
     }
 }
 
@@ -187,15 +203,21 @@ impl Drop for Flying<'_> {
     }
 }
 
-/// True if two sorted lists have something in common.
-fn meet(a: &[u64], b: &[u64]) -> bool {
-    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
-    while let (Some(&&left), Some(&&right)) = (a.peek(), b.peek()) {
-        match left.cmp(&right) {
-            std::cmp::Ordering::Equal => return true,
-            std::cmp::Ordering::Less => a.next(),
-            std::cmp::Ordering::Greater => b.next(),
-        };
+/// True if two sorted lists have a key in common and do not say the same of it.
+fn cross(a: &[Mark], b: &[Mark]) -> bool {
+    let same_key = |one: &Mark, other: &Mark| one.key == other.key;
+    let mut a = a.chunk_by(same_key).peekable();
+    let mut b = b.chunk_by(same_key).peekable();
+    while let (Some(&left), Some(&right)) = (a.peek(), b.peek()) {
+        let said = left[0].said;
+        match left[0].key.cmp(&right[0].key) {
+            Ordering::Less => drop(a.next()),
+            Ordering::Greater => drop(b.next()),
+            Ordering::Equal if left.iter().chain(right).any(|mark| mark.said != said) => {
+                return true;
+            }
+            Ordering::Equal => drop((a.next(), b.next())),
+        }
     }
     false
 }
@@ -205,6 +227,13 @@ mod tests {
     use super::*;
     use futures_util::FutureExt as _;
     use std::pin::pin;
+
+    /// Flies off with keys that the chunk says itself, and lets the next one come.
+    async fn fly(turns: &Turns, chunk: u64, keys: Vec<u64>) -> Flying<'_> {
+        let marks = keys.into_iter().map(|key| Mark { key, said: chunk });
+        let (_, flying) = turns.fly(0, chunk, marks.collect()).await;
+        flying
+    }
 
     #[test]
     fn turns_come_in_order_and_skips_are_passed_over() {
@@ -245,8 +274,8 @@ mod tests {
     #[test]
     fn chunks_with_other_keys_write_side_by_side() {
         let turns = Turns::new(1);
-        let first = turns.fly(0, 0, vec![3, 1], 4).now_or_never();
-        let second = turns.fly(0, 1, vec![2, 4], 4).now_or_never();
+        let first = fly(&turns, 0, vec![3, 1]).now_or_never();
+        let second = fly(&turns, 1, vec![2, 4]).now_or_never();
         assert!(first.is_some() && second.is_some());
         drop((first, second));
         assert!(turns.take(0, 2).now_or_never().is_some());
@@ -255,10 +284,10 @@ mod tests {
     #[test]
     fn a_chunk_waits_for_one_that_has_a_key_of_its_own_and_the_next_queue_behind_it() {
         let turns = Turns::new(1);
-        let first = turns.fly(0, 0, vec![1, 2], 4).now_or_never();
-        let other = turns.fly(0, 1, vec![5], 4).now_or_never();
-        let mut meets = pin!(turns.fly(0, 2, vec![9, 2], 4));
-        let mut behind = pin!(turns.fly(0, 3, vec![7], 4));
+        let first = fly(&turns, 0, vec![1, 2]).now_or_never();
+        let other = fly(&turns, 1, vec![5]).now_or_never();
+        let mut meets = pin!(fly(&turns, 2, vec![9, 2]));
+        let mut behind = pin!(fly(&turns, 3, vec![7]));
         assert!(meets.as_mut().now_or_never().is_none(), "T3");
         assert!(behind.as_mut().now_or_never().is_none(), "T2");
         drop(other);
@@ -269,24 +298,40 @@ mod tests {
     }
 
     #[test]
-    fn no_more_fly_than_may() {
+    fn chunks_that_say_the_same_of_a_key_write_side_by_side() {
         let turns = Turns::new(1);
-        let first = turns.fly(0, 0, vec![1], 1).now_or_never();
-        let mut second = pin!(turns.fly(0, 1, vec![2], 1));
-        assert!(second.as_mut().now_or_never().is_none());
+        let marks = |marks: &[(u64, u64)]| {
+            let marks = marks.iter().map(|&(key, said)| Mark { key, said });
+            marks.collect::<Vec<_>>()
+        };
+        let first = turns.fly(0, 0, marks(&[(1, 10), (2, 20)]));
+        let (turn, first) = first.now_or_never().expect("nobody flies");
+        let mut second = pin!(turns.fly(0, 1, marks(&[(3, 30), (2, 20)])));
+        assert!(
+            second.as_mut().now_or_never().is_none(),
+            "T2: its turn is not over"
+        );
+        drop(turn);
+        let second = second.as_mut().now_or_never();
+        assert!(second.is_some_and(|(turn, _)| {
+            drop(turn);
+            true
+        }));
+        let mut third = pin!(turns.fly(0, 2, marks(&[(2, 21)])));
+        assert!(third.as_mut().now_or_never().is_none(), "T3");
         drop(first);
-        assert!(second.as_mut().now_or_never().is_some());
+        assert!(third.as_mut().now_or_never().is_some());
     }
 
     #[test]
     fn who_waits_for_all_before_it_waits_for_those_in_flight() {
         let turns = Turns::new(1);
-        let flying = turns.fly(0, 0, vec![1], 4).now_or_never();
+        let flying = fly(&turns, 0, vec![1]).now_or_never();
         let mut looks = pin!(turns.wait(0, 1));
         assert!(looks.as_mut().now_or_never().is_none(), "T2");
         drop(flying);
         assert!(looks.as_mut().now_or_never().is_some());
-        let flying = turns.fly(0, 1, vec![1], 4).now_or_never();
+        let flying = fly(&turns, 1, vec![1]).now_or_never();
         let mut takes = pin!(turns.take(0, 2));
         assert!(takes.as_mut().now_or_never().is_none(), "T2");
         drop(flying);
@@ -296,11 +341,11 @@ mod tests {
     #[test]
     fn one_that_is_given_up_while_it_waits_for_a_key_lets_the_next_come() {
         let turns = Turns::new(1);
-        let _first = turns.fly(0, 0, vec![1], 4).now_or_never();
+        let _first = fly(&turns, 0, vec![1]).now_or_never();
         {
-            let mut gone = Box::pin(turns.fly(0, 1, vec![1], 4));
+            let mut gone = Box::pin(fly(&turns, 1, vec![1]));
             assert!(gone.as_mut().now_or_never().is_none());
         }
-        assert!(turns.fly(0, 2, vec![2], 4).now_or_never().is_some());
+        assert!(fly(&turns, 2, vec![2]).now_or_never().is_some());
     }
 }

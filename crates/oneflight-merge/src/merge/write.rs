@@ -12,6 +12,7 @@ use super::fates::{Failure, Fate, Fates};
 use super::known::recall;
 use super::levels::levels;
 use super::lookup::{demand, look_up};
+use super::marks;
 use super::shape::Shape;
 use super::sink::Sink;
 use super::turns::Turns;
@@ -34,8 +35,6 @@ pub(crate) struct Writer {
     looks_up: bool,
     /// A lane for each table, then one for each table's deferred references.
     turns: Turns,
-    /// Chunks of one table that are loaded at once, at most.
-    connections: usize,
     hasher: RandomState,
 }
 
@@ -55,7 +54,7 @@ enum Done {
 }
 
 impl Writer {
-    pub(crate) fn new(plan: Arc<Plan>, sinks: Vec<Sink>, connections: usize) -> Self {
+    pub(crate) fn new(plan: Arc<Plan>, sinks: Vec<Sink>) -> Self {
         let turns = Turns::new(2 * plan.tables.len());
         let looks_up = plan.feeds.iter().any(|feed| feed.records.looks_up())
             || plan
@@ -69,7 +68,6 @@ impl Writer {
             sinks,
             looks_up,
             turns,
-            connections,
             hasher: RandomState::default(),
         }
     }
@@ -188,38 +186,41 @@ impl Writer {
         let done = match todo {
             Todo::Nothing => Done::Records(Vec::new(), Vec::new()),
             Todo::Facts(facts) => self.load(table, chunk, facts).await,
-            Todo::Records(ready) => {
-                let turn = self.turns.take(table, chunk).await;
-                // Records that only ask for ids may be overtaken by their answers: the next chunk's are queued behind them. What
-                // records say beyond that must have been put to the rows, or a later chunk could be first.
-                let may_overlap = !ready.says_more && !self.looks_up;
-                let (written, is_queued) = self.sinks[table].write(ready.records);
-                let outcomes = if is_queued && may_overlap {
-                    drop(turn);
-                    written.await
-                } else {
-                    let outcomes = written.await;
-                    drop(turn);
-                    outcomes
-                };
-                Done::Records(ready.recs, outcomes)
-            }
+            Todo::Records(ready) => self.merge(table, chunk, ready).await,
         };
         Ok((table, done))
+    }
+
+    /// Merges records, beside other chunks of the table that say nothing else of their keys.
+    async fn merge(&self, table: usize, chunk: u64, ready: Ready) -> Done {
+        let Ready { records, recs, .. } = ready;
+        let sink = &self.sinks[table];
+        let may_fly = !self.looks_up && !self.plan.tables[table].deferred;
+        let queue = sink.queue().filter(|_| may_fly);
+        let Some(resolver) = queue else {
+            let _turn = self.turns.take(table, chunk).await;
+            return Done::Records(recs, sink.write(records).await);
+        };
+        let marks = marks::of_records(&self.plan.tables[table].sql, &records, &self.hasher);
+        let (turn, flying) = self.turns.fly(table, chunk, marks).await;
+        let mut written = resolver.resolve_many(records);
+        // The records are queued: the next chunk's join them or come behind them.
+        drop(turn);
+        written.landed().await;
+        flying.is_next().await;
+        Done::Records(recs, written.await)
     }
 
     /// Loads facts, beside other chunks of the table if it has no key in common with them.
     async fn load(&self, table: usize, chunk: u64, facts: Facts) -> Done {
         let sink = &self.sinks[table];
-        let most = match self.looks_up {
-            true => 1,
-            false => sink.loads(self.connections),
-        };
-        let loaded = if most == 1 {
-            let _turn = self.turns.take(table, chunk).await;
+        let loaded = if sink.is_wide() && !self.looks_up {
+            let marks = marks::of_facts(facts.keys, chunk);
+            let (turn, _flying) = self.turns.fly(table, chunk, marks).await;
+            drop(turn);
             sink.load(&facts.columns).await
         } else {
-            let _flying = self.turns.fly(table, chunk, facts.keys, most).await;
+            let _turn = self.turns.take(table, chunk).await;
             sink.load(&facts.columns).await
         };
         Done::Facts(facts.recs, loaded)

@@ -4,4 +4,5 @@ mod audit;
 mod map;
 mod merge;
 mod read;
+mod trips;
 mod workers;

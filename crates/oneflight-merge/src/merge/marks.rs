@@ -1,0 +1,39 @@
+//! What a chunk says of which keys: by that, turns know whether it may be written beside others.
+//!
+//! A1. Marks of two records have one key exactly if the records have a key or an external id in common. They are the same mark only
+//!     if the records say the same, so that it does not matter which is first.
+
+use super::turns::Mark;
+use foldhash::fast::RandomState;
+use oneflight_sql::{Policy, Record, Table};
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+
+/// Of records that join each other's flights: a mark for the key, and one for the external id.
+pub(crate) fn of_records(table: &Table, records: &[Record], hasher: &RandomState) -> Vec<Mark> {
+    let mut marks = Vec::with_capacity(2 * records.len());
+    for record in records {
+        let key = record.key.as_ref().filter(|key| !key.is_empty());
+        let external = record.external.as_ref();
+        let external = external.map(|external| (&external.source, &external.id));
+        let mut said = hasher.build_hasher();
+        (key, external).hash(&mut said);
+        for (value, attribute) in record.attributes.iter().zip(&table.attributes) {
+            // How a key is spelled does not count: of those who share a flight, the first is asked.
+            if attribute.policy != Policy::Once {
+                value.hash(&mut said);
+            }
+        }
+        let said = said.finish();
+        let key = key.map(|key| hasher.hash_one(key));
+        let external = external.map(|external| hasher.hash_one(external));
+        let of_record = key.into_iter().chain(external);
+        marks.extend(of_record.map(|key| Mark { key, said }));
+    }
+    marks
+}
+
+/// Of facts, which join nothing: whoever has one of their keys has to wait, whatever he says.
+pub(crate) fn of_facts(keys: Vec<u64>, chunk: u64) -> Vec<Mark> {
+    let mark = |key| Mark { key, said: chunk };
+    keys.into_iter().map(mark).collect()
+}
