@@ -47,6 +47,7 @@ resolver_contract!(
     external_ids_go_before_keys_and_leave_no_orphan,
     two_ids_of_one_source_under_one_slug_are_two_rows,
     one_bad_record_of_many_fails_alone,
+    who_takes_his_answer_first_is_told_of_the_creation,
     keys_of_all_kinds_are_found_again,
     an_answer_that_nobody_polls_holds_up_nobody,
     a_future_dropped_at_any_point_leaves_all_as_it_should_be,
@@ -531,6 +532,19 @@ async fn two_ids_of_one_source_under_one_slug_are_two_rows(db: Database) {
         .await
         .unwrap_err();
     assert!(!unknown.is_retryable(), "{unknown}");
+}
+
+async fn who_takes_his_answer_first_is_told_of_the_creation(db: Database) {
+    let users = resolver(&db, &users(), Options::new()).await;
+    let (mut first, mut second) = (users.resolve_many(["ada"]), users.resolve_many(["ada"]));
+    second.landed().await;
+    first.landed().await;
+    let effect = |outcomes: Vec<Result<Outcome, Error>>| outcomes[0].as_ref().unwrap().effect;
+    assert_eq!(effect(first.await), Effect::Created);
+    assert_eq!(effect(second.await), Effect::Found);
+    let mut known = users.resolve_many(["ada"]);
+    known.landed().await;
+    assert_eq!(effect(known.await), Effect::Found);
 }
 
 async fn one_bad_record_of_many_fails_alone(db: Database) {
