@@ -42,9 +42,10 @@ impl Options {
         self
     }
 
-    /// How many batches are in flight at once, at most: so many connections are used. 0 counts as 1.
+    /// How many batches are in flight at once, at most. 0 counts as 1. Each takes a connection, unless the driver writes one behind
+    /// the other, as [`PgDriver`](crate::driver::PgDriver) does.
     ///
-    /// More than two make the batches smaller and everything slower.
+    /// More than two make the batches smaller: that pays on a slow link, and nowhere else.
     pub fn batches_in_flight(mut self, batches: usize) -> Self {
         self.batches_in_flight = batches.max(1);
         self
