@@ -34,6 +34,23 @@ pub struct TablePlan {
     pub deferred: bool,
 }
 
+impl TablePlan {
+    /// The column whose policy refuses a record, if that is what the error says.
+    pub(crate) fn column_of(&self, error: &oneflight_sql::Error) -> Option<usize> {
+        let blamed = error.column()?;
+        let slot = self
+            .sql
+            .attributes
+            .iter()
+            .position(|attribute| attribute.column.name == blamed)?;
+        let is_blamed = |column: &ColumnPlan| match column.slot {
+            Slot::Key(_) => false,
+            Slot::Attribute(at) | Slot::Folded { shown: at, .. } => at == slot,
+        };
+        self.columns.iter().position(is_blamed)
+    }
+}
+
 /// How a key is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyPlan {

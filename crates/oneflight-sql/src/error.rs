@@ -15,6 +15,7 @@ pub struct Error(Arc<Inner>);
 struct Inner {
     what: What,
     message: String,
+    column: Option<String>,
     source: Option<DriverError>,
 }
 
@@ -61,6 +62,11 @@ impl Error {
                 .is_some_and(|error| error.fault().is_passing())
     }
 
+    /// The column whose policy refuses what the record says of it, if that is what is wrong.
+    pub fn column(&self) -> Option<&str> {
+        self.0.column.as_deref()
+    }
+
     /// The database's own code, if it gave one: a SQLSTATE, or the number that SQLite or MySQL uses.
     pub fn code(&self) -> Option<&str> {
         self.0.source.as_ref().and_then(DriverError::code)
@@ -69,6 +75,16 @@ impl Error {
     /// The record is refused.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self::new(What::Refused, message.into(), None)
+    }
+
+    /// The record is refused for what it says of a column.
+    pub(crate) fn refused_by(column: &str, message: String) -> Self {
+        Self(Arc::new(Inner {
+            what: What::Refused,
+            message,
+            column: Some(column.to_owned()),
+            source: None,
+        }))
     }
 
     /// The caller asks for what cannot be.
@@ -100,6 +116,7 @@ impl Error {
         Self(Arc::new(Inner {
             what,
             message,
+            column: None,
             source,
         }))
     }

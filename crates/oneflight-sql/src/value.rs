@@ -1,6 +1,8 @@
 //! Values and their kinds: what a key or an attribute can hold on every database alike.
 
+use crate::dialect::{date, timestamp, uuid};
 use std::cmp::Ordering;
+use std::fmt;
 use std::hash::{Hash, Hasher};
 
 /// The type of a column.
@@ -113,10 +115,58 @@ impl From<ValueRef<'_>> for Value {
     }
 }
 
+impl fmt::Display for Kind {
+    /// The kind as a mapping calls it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text => "text",
+            Self::Int => "integer",
+            Self::Real => "real",
+            Self::Decimal => "decimal",
+            Self::Bool => "boolean",
+            Self::Date => "date",
+            Self::Timestamp => "timestamp",
+            Self::Uuid => "uuid",
+            Self::Bytes => "bytes",
+        })
+    }
+}
+
+impl fmt::Display for Value {
+    /// The value as a person would write it: days and times by ISO 8601, bytes in hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Text(text) | Self::Decimal(text) => f.write_str(text),
+            Self::Int(int) => write!(f, "{int}"),
+            Self::Real(real) => write!(f, "{real}"),
+            Self::Bool(bool) => write!(f, "{bool}"),
+            Self::Date(days) => match date((*days).into()) {
+                Some(date) => f.write_str(&date),
+                None => write!(f, "day {days} from 1970-01-01"),
+            },
+            Self::Timestamp(micros) => match timestamp(*micros) {
+                Some(time) => f.write_str(time.trim_end_matches('0').trim_end_matches('.')),
+                None => write!(f, "microsecond {micros} from 1970-01-01"),
+            },
+            Self::Uuid(bytes) => f.write_str(&uuid(bytes)),
+            Self::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+        }
+    }
+}
+
 impl Value {
     /// True if there is no value.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
+    }
+
+    /// The value with its kind, for a message.
+    pub(crate) fn told(&self) -> String {
+        match self.kind() {
+            Some(kind) => format!("the {kind} `{self}`"),
+            None => self.to_string(),
+        }
     }
 
     /// The integer, if it is one.

@@ -13,6 +13,7 @@ mod cells;
 mod log;
 mod mapped;
 mod recs;
+mod shown;
 
 pub use cells::Cell;
 pub use log::{Again, Declares, Log, Row};
@@ -20,3 +21,4 @@ pub use mapped::{Mapped, Reject};
 pub use recs::{Rec, Recs};
 
 pub(crate) use cells::Cells;
+pub(crate) use shown::{joined, shown};

@@ -5,8 +5,8 @@
 
 use super::draft::{Draft, DraftCell, Drafts, Memo};
 use super::values::{Fault, shorten};
-use crate::batch::{Again, Cell, Cells, Declares, Log, Recs};
-use crate::plan::{Plan, Slot, TablePlan};
+use crate::batch::{Again, Cell, Cells, Declares, Log, Recs, joined, shown};
+use crate::plan::{ColumnKind, ColumnPlan, Plan, Slot, TablePlan};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use oneflight_sql::{External, Policy};
@@ -68,9 +68,10 @@ impl Batch {
         drafts: &mut Drafts<'a>,
         memo: &mut Memo<'a>,
         log: &mut Log,
+        plan: &Plan,
     ) -> Result<(), Fault> {
         if self.refuses {
-            self.look(drafts)?;
+            self.look(drafts, plan)?;
         }
         self.recs.clear();
         for draft in &drafts.drafts {
@@ -149,8 +150,39 @@ impl Batch {
         self.tables.into_iter().map(|table| table.recs).collect()
     }
 
+    /// The complaint about a row that says something else of a column than an earlier row of the chunk.
+    fn refusal(
+        &self,
+        plan: &Plan,
+        drafts: &Drafts<'_>,
+        draft: &Draft<'_>,
+        column: usize,
+        rec: u32,
+    ) -> Fault {
+        let table = &plan.tables[draft.table];
+        let ColumnPlan { name, kind, .. } = &table.columns[column];
+        let recs = |table: usize| &self.tables[table].recs;
+        let before = recs(draft.table).cell(column, rec);
+        let before = shorten(&shown(plan, &recs, *kind, before));
+        let said = drafted(
+            plan,
+            drafts,
+            self,
+            *kind,
+            drafts.cells[draft.cells + column],
+        );
+        Fault {
+            column: Some(draft.spec.said_by(column).unwrap_or(name).to_owned()),
+            value: Some(shorten(&said)),
+            reason: format!(
+                "expected {before}: an earlier row gave that to `{name}` of `{}`, and its policy is to refuse another value",
+                table.sql.name
+            ),
+        }
+    }
+
     /// Looks whether a column refuses what the row says, without changing anything.
-    fn look(&mut self, drafts: &mut Drafts<'_>) -> Result<(), Fault> {
+    fn look(&mut self, drafts: &mut Drafts<'_>, plan: &Plan) -> Result<(), Fault> {
         // A draft that is new to the batch gets a number that no record has: what refers to it is new, too.
         self.recs.clear();
         for draft in &drafts.drafts {
@@ -159,13 +191,36 @@ impl Batch {
             settle(cells, &self.recs, &mut drafts.settled);
             let cells = &drafts.settled;
             let rec = table.find(table.hash(draft, cells, &self.hasher), draft, cells);
-            if let Some(rec) = rec {
-                table.refuse(rec, cells)?;
+            if let Some(rec) = rec
+                && let Some(column) = table.refuses(rec, cells)
+            {
+                return Err(self.refusal(plan, drafts, draft, column, rec));
             }
             self.recs.push(rec.unwrap_or(u32::MAX));
         }
         Ok(())
     }
+}
+
+/// A cell of a row that is being looked at, for a message. A record that it refers to may be in no batch yet.
+fn drafted(
+    plan: &Plan,
+    drafts: &Drafts<'_>,
+    batch: &Batch,
+    kind: ColumnKind,
+    cell: DraftCell<'_>,
+) -> String {
+    let draft = match cell {
+        DraftCell::Cell(cell) => {
+            return shown(plan, &|table| &batch.tables[table].recs, kind, cell);
+        }
+        DraftCell::Draft(draft) => &drafts.drafts[draft as usize],
+    };
+    let columns = &plan.tables[draft.table].columns;
+    let key = columns.iter().zip(&drafts.cells[draft.cells..]);
+    let key = key.filter(|(column, cell)| column.key && !cell.is_empty());
+    let key = key.map(|(column, cell)| drafted(plan, drafts, batch, column.kind, *cell));
+    joined(key, draft.external.map(|(_, id)| id.to_owned()))
 }
 
 impl TableBatch {
@@ -328,19 +383,14 @@ impl TableBatch {
         changed
     }
 
-    fn refuse(&self, at: u32, cells: &[Cell<'_>]) -> Result<(), Fault> {
-        for (column, new) in cells.iter().enumerate() {
-            let (new, old) = (*new, self.recs.cell(column, at));
+    /// The first column that refuses what a row says of a record that is there.
+    fn refuses(&self, at: u32, cells: &[Cell<'_>]) -> Option<usize> {
+        let refuses = |(column, new): (usize, &Cell<'_>)| {
+            let old = self.recs.cell(column, at);
             let both = !new.is_empty() && !old.is_empty();
-            if self.policies[column] == Some(Policy::Error) && both && !new.is_same(&old) {
-                return Err(Fault {
-                    column: None,
-                    value: Some(shorten(&format!("{new:?}"))),
-                    reason: "expected the value that an earlier row gave (policy = error)".into(),
-                });
-            }
-        }
-        Ok(())
+            self.policies[column] == Some(Policy::Error) && both && !new.is_same(&old)
+        };
+        cells.iter().enumerate().position(refuses)
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) external: Option<(&'a Arc<str>, &'a str)>,
     /// The memo to be told of it: see [`Memo`].
     pub(crate) memo: Option<(usize, &'a str)>,
+    /// What it was drafted by, for messages.
+    pub(crate) spec: &'a RecordSpec,
 }
 
 /// A cell of a draft.
@@ -35,7 +37,7 @@ pub(crate) enum DraftCell<'a> {
 impl DraftCell<'_> {
     const NULL: Self = Self::Cell(Cell::Null);
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         matches!(self, Self::Cell(cell) if cell.is_empty())
     }
 }
@@ -156,6 +158,7 @@ impl<'a> Drafts<'a> {
             cells,
             external,
             memo,
+            spec,
         };
         self.drafts.push(draft);
         Ok(Some(DraftCell::Draft(
@@ -219,13 +222,8 @@ fn null_key(plan: &TablePlan, spec: &RecordSpec, part: Option<usize>) -> Fault {
         };
     };
     let name = &plan.columns[part].name;
-    let column = spec
-        .cells
-        .iter()
-        .find(|cell| cell.column == part)
-        .and_then(CellSpec::said_by);
     Fault {
-        column: Some(column.unwrap_or(name).to_owned()),
+        column: Some(spec.said_by(part).unwrap_or(name).to_owned()),
         value: None,
         reason: format!("expected a value: `{name}` is part of the key of `{table}`, and is null"),
     }
@@ -247,6 +245,14 @@ fn required(plan: &TablePlan, spec: &RecordSpec, cells: &[DraftCell<'_>]) -> Res
             ),
         })
     })
+}
+
+impl RecordSpec {
+    /// The path that says what stands in a column, if one alone does.
+    pub(super) fn said_by(&self, column: usize) -> Option<&str> {
+        let cell = self.cells.iter().find(|cell| cell.column == column);
+        cell.and_then(CellSpec::said_by)
+    }
 }
 
 impl CellSpec {

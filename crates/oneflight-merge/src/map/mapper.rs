@@ -77,10 +77,9 @@ impl<'p> Mapper<'p> {
                     context: &context,
                     memo: &memo,
                 };
-                match self
-                    .draft(rules, &at, &mut drafts)
-                    .and_then(|()| batch.commit(&mut drafts, &mut memo, &mut mapped.rows))
-                {
+                match self.draft(rules, &at, &mut drafts).and_then(|()| {
+                    batch.commit(&mut drafts, &mut memo, &mut mapped.rows, self.plan)
+                }) {
                     Ok(()) => mapped.rows.end_row(at.line),
                     Err(fault) => mapped.rejects.push(fault.reject(at.line)),
                 }

@@ -36,3 +36,4 @@ pub(crate) use records::{
     CellSpec, Declared, ExternalSpec, Fill, RecordSpec, Unknown, ValueSpec, Want,
 };
 pub(crate) use time::{Pattern, fields as pattern_fields};
+pub(crate) use values::shorten;

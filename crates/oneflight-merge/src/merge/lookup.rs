@@ -5,7 +5,7 @@
 use super::build;
 use super::fates::{Failure, Fate, Fates};
 use super::write::Writer;
-use crate::batch::{Cell, Mapped, Rec, Recs};
+use crate::batch::{Cell, Mapped, Recs, shown};
 use crate::error::Error;
 use crate::plan::{ColumnKind, Plan};
 use oneflight_sql::Effect;
@@ -61,7 +61,7 @@ pub(crate) async fn look_up(
             match who.and_then(|_| found.next().flatten()) {
                 Some(id) => fates.done(table, rec, id, Effect::Found),
                 None if recs.get(rec).may_create() => {}
-                None => fates.fail(table, rec, Arc::new(not_there(plan, table, recs.get(rec)))),
+                None => fates.fail(table, rec, Arc::new(not_there(plan, mapped, table, rec))),
             }
         }
     }
@@ -167,26 +167,19 @@ fn reach(
     reached
 }
 
-fn not_there(plan: &Plan, table: usize, rec: Rec<'_>) -> Failure {
+fn not_there(plan: &Plan, mapped: &Mapped, table: usize, rec: u32) -> Failure {
+    let recs = |table: usize| &mapped.tables[table];
+    let rec = recs(table).get(rec);
+    let columns = plan.tables[table].columns.iter().zip(rec.cells());
+    let key = columns.filter(|(column, cell)| column.key && !cell.is_empty());
+    let key = key.map(|(column, cell)| {
+        let shown = shown(plan, &recs, column.kind, cell);
+        format!("{} {shown}", column.name)
+    });
+    let external = rec.external();
+    let external = external.map(|external| format!("external id {}", external.id));
+    let shown: Vec<String> = key.chain(external).collect();
     let plan = &plan.tables[table];
-    let parts = plan
-        .columns
-        .iter()
-        .zip(rec.cells())
-        .filter(|(column, _)| column.key);
-    let shown: Vec<String> = parts
-        .filter_map(|(column, cell)| match cell {
-            Cell::Unset | Cell::Null | Cell::Ref(_) => None,
-            Cell::Folded { shown, .. } => Some(format!("{} {shown:?}", column.name)),
-            cell => cell
-                .value()
-                .map(|value| format!("{} {value:?}", column.name)),
-        })
-        .chain(
-            rec.external()
-                .map(|external| format!("external id {:?}", external.id)),
-        )
-        .collect();
     Failure {
         column: None,
         value: (!shown.is_empty()).then(|| shown.join(", ")),

@@ -36,8 +36,10 @@ pub(crate) fn encode(dialect: Dialect, col: &Col, value: &Value) -> Result<Value
         Value::Null => Value::Null,
         value if value.kind() != Some(col.kind) => {
             return Err(Error::usage(format!(
-                "column `{}` is {:?}, and {value:?} is not",
-                col.name, col.kind
+                "column `{}` is {}, and {} is not",
+                col.name,
+                col.kind,
+                value.told()
             )));
         }
         Value::Text(text) if dialect != Dialect::MySql && text.contains('\0') => {
@@ -74,6 +76,9 @@ pub(crate) fn encode(dialect: Dialect, col: &Col, value: &Value) -> Result<Value
 pub(crate) fn decode(dialect: Dialect, col: &Col, value: Value) -> Value {
     let read = match (col.kind, &value) {
         (Kind::Bool, Value::Int(int)) => Some(Value::Bool(*int != 0)),
+        // SQLite, a column without a type: 5.0 is 5 to all that compares there.
+        (Kind::Int, Value::Real(real)) => whole(*real).map(Value::Int),
+        (Kind::Bool, Value::Real(real)) => Some(Value::Bool(*real != 0.0)),
         (Kind::Date, Value::Int(days)) => i32::try_from(*days).ok().map(Value::Date),
         (Kind::Date, Value::Text(text)) => text::parse_date(text).map(Value::Date),
         (Kind::Timestamp, Value::Int(micros)) if dialect != Dialect::Sqlite => {
@@ -91,6 +96,12 @@ pub(crate) fn decode(dialect: Dialect, col: &Col, value: Value) -> Value {
         _ => None,
     };
     read.unwrap_or(value)
+}
+
+/// The integer that a float is, if it is one.
+fn whole(real: f64) -> Option<i64> {
+    let is_within = real.fract() == 0.0 && (-(2_f64.powi(63))..2_f64.powi(63)).contains(&real);
+    is_within.then_some(real as i64)
 }
 
 /// Whether a value can travel; dear for few kinds only.

@@ -217,7 +217,8 @@ fn check_kind(entity: &Entity, column: &Column, value: &Value) -> Result<(), Err
     }
     let (table, name, kind) = (&entity.table().name, &column.name, column.kind);
     Err(Error::usage(format!(
-        "column `{name}` of table `{table}` is {kind:?}, and {value:?} is not"
+        "column `{name}` of table `{table}` is {kind}, and {} is not",
+        value.told()
     )))
 }
 
@@ -354,7 +355,7 @@ mod tests {
         refused("just one".into(), "has 1 key columns, expected 2");
         refused(
             Draft::new().key("44").key("x"),
-            "column `country` of table `club` is Int, and Text(\"44\") is not",
+            "column `country` of table `club` is integer, and the text `44` is not",
         );
         refused(
             Draft::new().key(44).key("x").set("colour", "red"),
@@ -362,7 +363,7 @@ mod tests {
         );
         refused(
             Draft::new().key(44).key("x").set("founded", "1886"),
-            "column `founded` of table `club` is Int",
+            "column `founded` of table `club` is integer, and the text `1886` is not",
         );
         let without = Entity::from(Table {
             crosswalk: None,

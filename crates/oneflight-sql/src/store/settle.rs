@@ -117,19 +117,35 @@ fn replay(
                 effect,
                 conflicts,
             }),
-            Err(attribute) => Err(differs(layout, attribute)),
+            Err(attribute) => Err(differs(layout, attribute, values.as_deref(), said)),
         };
         outcomes.push((at, outcome));
     }
     (values.unwrap_or_default(), outcomes)
 }
 
-fn differs(layout: &Layout, attribute: usize) -> Error {
-    let name = &layout.table.attributes[attribute].column.name;
-    Error::refused(format!(
-        "column `{name}` of table `{}` has another value already, and its policy is to refuse",
-        layout.table.name
-    ))
+/// The complaint about an attribute of which a record says something else than its row has.
+fn differs(
+    layout: &Layout,
+    attribute: usize,
+    row: Option<&[Value]>,
+    said: &[Option<Value>],
+) -> Error {
+    let column = &layout.table.attributes[attribute].column;
+    let has = row.map_or(&Value::Null, |row| &row[attribute]);
+    let says = said.get(attribute).and_then(Option::as_ref);
+    let of_row = if column.references.is_some() {
+        "row "
+    } else {
+        ""
+    };
+    let message = format!(
+        "column `{}` of table `{}` has {of_row}{has} already and is to have {of_row}{}, which its policy refuses",
+        column.name,
+        layout.table.name,
+        says.unwrap_or(&Value::Null),
+    );
+    Error::refused_by(&column.name, message)
 }
 
 /// Statements that store the changes, sorted by handle.

@@ -213,7 +213,7 @@ async fn a_table_that_does_not_fit_is_named_with_what_was_expected(place: Place)
         "{error}"
     );
     assert!(
-        error.to_string().ends_with("expected one for Int"),
+        error.to_string().ends_with("expected one for integer"),
         "{error}"
     );
     let mut other = team();

@@ -118,6 +118,7 @@ impl<'a> Steps<'a> {
                 cells: 0,
                 external: None,
                 memo: None,
+                spec,
             },
             way,
             cells,
