@@ -11,6 +11,8 @@ mod count;
 mod digest;
 mod facts;
 mod fates;
+#[cfg(test)]
+mod feed_order;
 mod feeds;
 mod known;
 mod levels;

@@ -1,23 +1,26 @@
 //! Writing a chunk: table by table, each in its turn, those of one level side by side.
 //!
-//!   look up (create = false) ─▶ level 0 ─▶ level 1 ─▶ … ─▶ deferred references ─▶ books
+//!   look up (create = false) ─▶ level 0 ─▶ level 1 ─▶ … ─▶ books        each level, then the deferred references that it makes known
 //!
 //! W1. A chunk holds no transaction open between tables; what is cut off is completed by running again.
 //! W2. A record-level refusal of the database rejects the rows that need the record; anything else ends the run.
+//! W3. What becomes of a record is what would become of it if each chunk were written before the next one began: at a table, a
+//!     chunk begins before an earlier one is done only if the records of both commute.
 
 use super::build::{Deferred, Ready, build};
 use super::count::{TableCount, Written, count};
 use super::facts::{Facts, can_load, facts};
 use super::fates::{Failure, Fate, Fates};
 use super::known::recall;
-use super::levels::levels;
+use super::levels::{lateness, levels};
 use super::lookup::{demand, look_up};
 use super::marks;
 use super::shape::Shape;
 use super::sink::Sink;
-use super::turns::Turns;
-use crate::batch::{Mapped, Recs};
+use super::turns::{Turn, Turns};
+use crate::batch::{Mapped, Recs, shown};
 use crate::error::Error;
+use crate::map::shorten;
 use crate::plan::Plan;
 use foldhash::fast::RandomState;
 use futures_util::future::try_join_all;
@@ -31,9 +34,11 @@ pub(crate) struct Writer {
     sinks: Vec<Sink>,
     shapes: Vec<Shape>,
     levels: Vec<Vec<usize>>,
+    /// By table, the level after which its deferred references can be written.
+    lateness: Vec<usize>,
     /// True if some rows look up what earlier rows must have written.
     looks_up: bool,
-    /// A lane for each table, then one for each table's deferred references.
+    /// A lane for each table.
     turns: Turns,
     hasher: RandomState,
 }
@@ -53,16 +58,27 @@ enum Done {
     Facts(Vec<u32>, Loaded),
 }
 
+/// A table of which deferred references are still to be written. Until then its turn goes on: what the next chunk says of these
+/// records comes after all that this one does.
+#[derive(Debug)]
+struct Late<'t> {
+    table: usize,
+    deferred: Vec<Deferred>,
+    turn: Turn<'t>,
+}
+
 impl Writer {
     pub(crate) fn new(plan: Arc<Plan>, sinks: Vec<Sink>) -> Self {
-        let turns = Turns::new(2 * plan.tables.len());
+        let turns = Turns::new(plan.tables.len());
+        let levels = levels(&plan);
         let looks_up = plan.feeds.iter().any(|feed| feed.records.looks_up())
             || plan
                 .tables
                 .iter()
                 .any(|table| table.referenced && !table.required.is_empty());
         Self {
-            levels: levels(&plan),
+            lateness: lateness(&plan, &levels),
+            levels,
             shapes: plan.tables.iter().map(Shape::new).collect(),
             plan,
             sinks,
@@ -82,7 +98,7 @@ impl Writer {
 
     /// Says that the chunk with this number writes nothing.
     pub(crate) fn skip(&self, chunk: u64) {
-        (0..2 * self.sinks.len()).for_each(|lane| self.turns.skip(lane, chunk));
+        (0..self.sinks.len()).for_each(|lane| self.turns.skip(lane, chunk));
     }
 
     /// Writes the chunk with this number. Every number must come, each once; see [`Turns`].
@@ -94,36 +110,28 @@ impl Writer {
         let writes: Vec<bool> = (0..self.sinks.len())
             .map(|table| fates.any_pending(table))
             .collect();
-        let mut deferred: Vec<(usize, Vec<Deferred>)> = Vec::new();
-        for (table, &writes) in writes.iter().enumerate() {
-            if !writes {
-                self.turns.skip(table, chunk);
-            }
-            if !(writes && self.plan.tables[table].deferred) {
-                self.turns.skip(self.sinks.len() + table, chunk);
-            }
+        for (table, _) in writes.iter().enumerate().filter(|(_, writes)| !**writes) {
+            self.turns.skip(table, chunk);
         }
-        for level in &self.levels {
+        let mut late = Vec::new();
+        for (nth, level) in self.levels.iter().enumerate() {
             let mut steps = Vec::new();
             for &table in level.iter().filter(|&&table| writes[table]) {
                 let recs = &mapped.tables[table];
                 counts[table].conflicts += recs.conflicts();
-                let mut todo = self.prepare(table, recs, &mut fates, &mut counts[table]);
-                if let (true, Todo::Records(ready)) = (self.plan.tables[table].deferred, &mut todo)
-                {
-                    deferred.push((table, std::mem::take(&mut ready.deferred)));
-                }
-                match todo {
+                match self.prepare(table, recs, &mut fates, &mut counts[table]) {
                     Todo::Nothing => self.turns.skip(table, chunk),
                     todo => steps.push(self.write_table(table, chunk, todo)),
                 }
             }
-            for (table, done) in try_join_all(steps).await? {
-                self.settle(table, done, &mut fates, &mut counts[table])?;
+            for (table, done, is_late) in try_join_all(steps).await? {
+                self.settle(table, done, &mapped, &mut fates, &mut counts[table])?;
+                late.extend(is_late);
             }
+            let is_known = |late: &mut Late<'_>| self.lateness[late.table] <= nth;
+            let now = late.extract_if(.., is_known).collect();
+            self.complete(now, &mapped, &mut fates, &mut counts).await?;
         }
-        self.complete(chunk, deferred, &mut fates, &mut counts)
-            .await?;
         Ok(count(mapped, &fates, counts))
     }
 
@@ -171,7 +179,7 @@ impl Writer {
             };
         }
         let ready = build(table, plan, shape, recs, fates);
-        match ready.records.is_empty() && !plan.deferred {
+        match ready.records.is_empty() {
             true => Todo::Nothing,
             false => Todo::Records(ready),
         }
@@ -182,33 +190,44 @@ impl Writer {
         table: usize,
         chunk: u64,
         todo: Todo,
-    ) -> Result<(usize, Done), Error> {
-        let done = match todo {
-            Todo::Nothing => Done::Records(Vec::new(), Vec::new()),
-            Todo::Facts(facts) => self.load(table, chunk, facts).await,
-            Todo::Records(ready) => self.merge(table, chunk, ready).await,
+    ) -> Result<(usize, Done, Option<Late<'_>>), Error> {
+        let (done, late) = match todo {
+            Todo::Nothing => (Done::Records(Vec::new(), Vec::new()), None),
+            Todo::Facts(facts) => (self.load(table, chunk, facts).await, None),
+            Todo::Records(ready) => self.put(table, chunk, ready).await,
         };
-        Ok((table, done))
+        Ok((table, done, late))
     }
 
-    /// Merges records, beside other chunks of the table that say nothing else of their keys.
-    async fn merge(&self, table: usize, chunk: u64, ready: Ready) -> Done {
-        let Ready { records, recs, .. } = ready;
+    /// Puts records to their rows, beside other chunks of the table that say nothing else of their keys: those commute (W3).
+    async fn put(&self, table: usize, chunk: u64, ready: Ready) -> (Done, Option<Late<'_>>) {
+        let Ready {
+            records,
+            recs,
+            deferred,
+        } = ready;
         let sink = &self.sinks[table];
-        let may_fly = !self.looks_up && !self.plan.tables[table].deferred;
-        let queue = sink.queue().filter(|_| may_fly);
-        let Some(resolver) = queue else {
-            let _turn = self.turns.take(table, chunk).await;
-            return Done::Records(recs, sink.write(records).await);
-        };
-        let marks = marks::of_records(&self.plan.tables[table].sql, &records, &self.hasher);
-        let (turn, flying) = self.turns.fly(table, chunk, marks).await;
-        let mut written = resolver.resolve_many(records);
-        // The records are queued: the next chunk's join them or come behind them.
-        drop(turn);
-        written.landed().await;
-        flying.is_next().await;
-        Done::Records(recs, written.await)
+        let may_fly = !self.looks_up && deferred.is_empty();
+        if let Some(resolver) = sink.queue().filter(|_| may_fly) {
+            let sql = &self.plan.tables[table].sql;
+            let marks = marks::of_records(sql, &records, &self.hasher);
+            let (turn, flying) = self.turns.fly(table, chunk, marks).await;
+            let mut written = resolver.resolve_many(records);
+            // The records are queued: the next chunk's join them or come behind them.
+            drop(turn);
+            written.landed().await;
+            // Of those who wait for one creation, the first to take its answer is told of it.
+            flying.is_next().await;
+            return (Done::Records(recs, written.await), None);
+        }
+        let turn = self.turns.take(table, chunk).await;
+        let outcomes = sink.write(records).await;
+        let late = (!deferred.is_empty()).then_some(Late {
+            table,
+            deferred,
+            turn,
+        });
+        (Done::Records(recs, outcomes), late)
     }
 
     /// Loads facts, beside other chunks of the table if it has no key in common with them.
@@ -231,6 +250,7 @@ impl Writer {
         &self,
         table: usize,
         done: Done,
+        mapped: &Mapped,
         fates: &mut Fates,
         count: &mut TableCount,
     ) -> Result<(), Error> {
@@ -242,7 +262,10 @@ impl Writer {
                             count.add(outcome.effect, outcome.conflicts);
                             fates.done(table, rec, outcome.id, outcome.effect);
                         }
-                        Err(error) => fates.fail(table, rec, self.refused(table, error)?),
+                        Err(error) => {
+                            let why = self.refused(table, rec, mapped, error)?;
+                            fates.fail(table, rec, why);
+                        }
                     }
                 }
             }
@@ -253,7 +276,10 @@ impl Writer {
                             count.add(applied.effect, applied.conflicts);
                             fates.set(table, rec, Fate::Done(applied.effect));
                         }
-                        Err(error) => fates.fail(table, rec, self.refused(table, error.clone())?),
+                        Err(error) => {
+                            let why = self.refused(table, rec, mapped, error.clone())?;
+                            fates.fail(table, rec, why);
+                        }
                     }
                 }
             }
@@ -261,15 +287,20 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the references that had to wait until all tables were written.
+    /// Writes the references that had to wait until other tables were written, and ends the turns.
     async fn complete(
         &self,
-        chunk: u64,
-        deferred: Vec<(usize, Vec<Deferred>)>,
+        late: Vec<Late<'_>>,
+        mapped: &Mapped,
         fates: &mut Fates,
         counts: &mut [TableCount],
     ) -> Result<(), Error> {
-        for (table, deferred) in deferred {
+        for Late {
+            table,
+            deferred,
+            turn,
+        } in late
+        {
             let (mut records, mut recs) = (Vec::new(), Vec::new());
             for Deferred {
                 rec,
@@ -286,7 +317,6 @@ impl Writer {
                 records.push(who);
                 recs.push(rec);
             }
-            let turn = self.turns.take(self.sinks.len() + table, chunk).await;
             let outcomes = self.sinks[table].complete(records).await;
             drop(turn);
             for (rec, outcome) in recs.into_iter().zip(outcomes) {
@@ -295,21 +325,41 @@ impl Writer {
                         counts[table].conflicts += u64::from(outcome.conflicts);
                         completed(table, rec, outcome.effect, fates, &mut counts[table]);
                     }
-                    Err(error) => fates.fail(table, rec, self.refused(table, error)?),
+                    Err(error) => {
+                        let why = self.refused(table, rec, mapped, error)?;
+                        fates.fail(table, rec, why);
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    fn refused(&self, table: usize, error: oneflight_sql::Error) -> Result<Arc<Failure>, Error> {
+    /// Why a record was refused (W2); an error that is not about the record ends the run.
+    fn refused(
+        &self,
+        table: usize,
+        rec: u32,
+        mapped: &Mapped,
+        error: oneflight_sql::Error,
+    ) -> Result<Arc<Failure>, Error> {
         if !error.is_refused() {
             return Err(self.database(table, error));
         }
+        let Some(column) = self.plan.tables[table].column_of(&error) else {
+            return Ok(Arc::new(Failure {
+                column: None,
+                value: None,
+                reason: format!("table `{}`: {error}", self.name(table)),
+            }));
+        };
+        let recs = |table: usize| &mapped.tables[table];
+        let cell = recs(table).cell(column, rec);
+        let column = &self.plan.tables[table].columns[column];
         Ok(Arc::new(Failure {
-            column: None,
-            value: None,
-            reason: format!("table `{}`: {error}", self.name(table)),
+            column: Some(column.name.clone()),
+            value: Some(shorten(&shown(&self.plan, &recs, column.kind, cell))),
+            reason: error.to_string(),
         }))
     }
 

@@ -91,6 +91,8 @@ impl Bench {
 #[derive(Default)]
 struct Seen {
     rejects: Vec<String>,
+    /// Column and value of each.
+    blamed: Vec<String>,
     rows: u64,
     ended: Vec<String>,
 }
@@ -103,6 +105,10 @@ impl Events for Seen {
             .unwrap_or_default();
         self.rejects
             .push(format!("{feed} {file}:{} {}", reject.line, reject.reason));
+        let (column, value) = (&reject.column, &reject.value);
+        let shown = |text: &Option<String>| text.clone().unwrap_or_default();
+        self.blamed
+            .push(format!("{}: {}", shown(column), shown(value)));
     }
 
     fn progress(&mut self, _feed: usize, progress: Progress) {
@@ -284,10 +290,78 @@ async fn a_dry_run_counts_all_and_commits_nothing() {
     let mut options = bench.options();
     options.dry_run = true;
     let (dry, _) = bench.run_with(options).await;
+    assert!(!bench.path().join("out.db").exists());
     let (real, _) = bench.run_with(bench.options()).await;
     assert_eq!((&dry.feeds, &dry.tables), (&real.feeds, &real.tables));
     assert!(dry.dry_run);
     assert_eq!(bench.count("match").await, 3);
+}
+
+/// In one chunk the mapping refuses, in two the database.
+#[tokio::test]
+async fn a_row_that_says_something_else_is_refused_with_both_values_as_they_are_written() {
+    let map = r#"
+        [defaults]
+        policy = "error"
+        [table.town]
+        key = ["land", "name"]
+        columns = { land = "text", name = "text" }
+        [table.club]
+        key = "name"
+        columns = { name = "text", fee = "decimal", since = "date", town = "ref town" }
+        [feed.clubs]
+        path = "clubs.csv"
+        [feed.clubs.into.club]
+        name = "club"
+        fee = "cost"
+        since = "since"
+        town = { land = "land", name = "town" }
+    "#;
+    let feed = "club,cost,since,land,town\n\
+        a,1.5,2010-08-14,it,Rome\n\
+        a,2.50,,,\n\
+        a,,2011-01-01,,\n\
+        a,,,it,Pisa\n\
+        a,1.50,,,\n";
+    let told = |chunk_rows| async move {
+        let bench = Bench::new(map, &[("clubs.csv", feed)]);
+        let mut options = bench.options();
+        (options.chunk_rows, options.workers) = (chunk_rows, 2);
+        let (_, seen) = bench.run_with(options).await;
+        let told = seen.rejects.into_iter().zip(seen.blamed);
+        told.map(|(reject, blamed)| format!("{reject} | {blamed}"))
+            .collect::<Vec<_>>()
+    };
+    let policy = "and its policy is to refuse another value";
+    assert_eq!(
+        told(100).await,
+        [
+            format!(
+                "clubs clubs.csv:3 expected 1.5: an earlier row gave that to `fee` of `club`, {policy} | cost: 2.5"
+            ),
+            format!(
+                "clubs clubs.csv:4 expected 2010-08-14: an earlier row gave that to `since` of `club`, {policy} | since: 2011-01-01"
+            ),
+            format!(
+                "clubs clubs.csv:5 expected it, Rome: an earlier row gave that to `town` of `club`, {policy} | town: it, Pisa"
+            ),
+        ]
+    );
+    let policy = "already and is to have";
+    assert_eq!(
+        told(1).await,
+        [
+            format!(
+                "clubs clubs.csv:3 column `fee` of table `club` has 1.5 {policy} 2.5, which its policy refuses | fee: 2.5"
+            ),
+            format!(
+                "clubs clubs.csv:4 column `since` of table `club` has 2010-08-14 {policy} 2011-01-01, which its policy refuses | since: 2011-01-01"
+            ),
+            format!(
+                "clubs clubs.csv:5 column `town_id` of table `club` has row 1 {policy} row 2, which its policy refuses | town: it, Pisa"
+            ),
+        ]
+    );
 }
 
 #[tokio::test]

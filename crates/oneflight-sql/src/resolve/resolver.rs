@@ -413,11 +413,11 @@ fn answer(row: Remembered, said: u64, is_once_enough: impl FnOnce() -> bool) -> 
 
 /// True if putting the value to its row again would change nothing, whoever wrote to the row meanwhile.
 fn is_said_once(table: &Table, slot: usize, value: &ValueRef<'_>) -> bool {
-    matches!(value, ValueRef::Null)
-        || matches!(
-            table.attributes[slot].policy,
-            Policy::Fill | Policy::Keep | Policy::Once
-        )
+    let attribute = &table.attributes[slot];
+    // What dates a row is taken if it is later, whatever its own policy.
+    let dates = table.newest_by.as_ref() == Some(&attribute.column.name);
+    let is_once = matches!(attribute.policy, Policy::Fill | Policy::Keep | Policy::Once);
+    matches!(value, ValueRef::Null) || (is_once && !dates)
 }
 
 impl Inner {
