@@ -21,6 +21,8 @@ pub(crate) struct FoundColumn {
     pub(crate) name: String,
     /// What a cast takes (PostgreSQL), or the name of the type in lower case.
     pub(crate) db_type: String,
+    /// The type as it was declared, in lower case, with what stands in brackets.
+    pub(crate) full_type: String,
     /// What it holds; none for a type that has no kind of its own (JSON, enums).
     pub(crate) kind: Option<Kind>,
     pub(crate) collation: Option<String>,
@@ -153,7 +155,7 @@ fn table(dialect: Dialect, columns: &Rows, uniques: &Rows) -> Option<Found> {
     })
 }
 
-/// Name, type, type to cast to, collation, default, counts, oid, exact.
+/// Name, type, type to cast to, collation, default, counts, oid, exact, type with what stands in brackets.
 fn column(dialect: Dialect, row: &[Value]) -> FoundColumn {
     let name = text(&row[0]);
     let db_type = text(&row[1]);
@@ -171,6 +173,7 @@ fn column(dialect: Dialect, row: &[Value]) -> FoundColumn {
         } else {
             db_type
         },
+        full_type: text(&row[8]),
         kind,
         collation: opt_text(&row[3]),
         default: opt_text(&row[4]),
@@ -179,7 +182,7 @@ fn column(dialect: Dialect, row: &[Value]) -> FoundColumn {
     }
 }
 
-const COLUMN: [Kind; 8] = [
+const COLUMN: [Kind; 9] = [
     Kind::Text,
     Kind::Text,
     Kind::Text,
@@ -188,6 +191,7 @@ const COLUMN: [Kind; 8] = [
     Kind::Int,
     Kind::Int,
     Kind::Int,
+    Kind::Text,
 ];
 const UNIQUE: [Kind; 3] = [Kind::Text; 3];
 
@@ -199,7 +203,7 @@ fn postgres(table: &str) -> (Statement, Statement) {
          CASE WHEN a.attidentity <> '' THEN format('nextval(%L::regclass)', pg_get_serial_sequence($1, a.attname)) \
               ELSE pg_get_expr(d.adbin, d.adrelid) END, \
          (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%')::int::int8, a.attrelid::int8, \
-         coalesce(co.collisdeterministic, true)::int::int8 \
+         coalesce(co.collisdeterministic, true)::int::int8, format_type(a.atttypid, a.atttypmod) \
          FROM pg_attribute a JOIN pg_type ty ON ty.oid = a.atttypid \
          LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
          LEFT JOIN pg_collation co ON co.oid = a.attcollation \
@@ -225,7 +229,7 @@ fn sqlite(table: &str) -> (Statement, Statement) {
     };
     // The alias of the rowid counts by itself, and has no index.
     let columns = "SELECT c.name, lower(c.type), '', NULL, NULL, \
-         (c.pk = 1 AND lower(c.type) = 'integer' AND (SELECT count(*) FROM pragma_table_xinfo(?1, ?2) WHERE pk > 0) = 1), 0, 1 \
+         (c.pk = 1 AND lower(c.type) = 'integer' AND (SELECT count(*) FROM pragma_table_xinfo(?1, ?2) WHERE pk > 0) = 1), 0, 1, lower(c.type) \
          FROM pragma_table_xinfo(?1, ?2) c ORDER BY c.cid";
     let uniques = "SELECT l.name, i.name, CASE WHEN l.partial THEN 'it is partial' \
            WHEN upper(i.coll) <> 'BINARY' THEN 'its collation is ' || i.coll END \
@@ -249,7 +253,7 @@ fn mysql(table: &str) -> (Statement, Statement) {
     };
     let columns = "SELECT CAST(column_name AS CHAR), CAST(lower(data_type) AS CHAR), CAST(lower(column_type) AS CHAR), \
          CAST(collation_name AS CHAR), NULL, CAST(extra LIKE '%auto_increment%' AS SIGNED), 0, \
-         CAST(collation_name IS NULL OR collation_name LIKE '%\\_bin' OR collation_name = 'binary' AS SIGNED) \
+         CAST(collation_name IS NULL OR collation_name LIKE '%\\_bin' OR collation_name = 'binary' AS SIGNED), CAST(lower(column_type) AS CHAR) \
          FROM information_schema.columns WHERE table_name = ? AND table_schema = coalesce(?, database()) ORDER BY ordinal_position";
     let uniques = "SELECT CAST(index_name AS CHAR), CAST(column_name AS CHAR), \
          CAST(CASE WHEN sub_part IS NOT NULL THEN 'it covers but the first characters' END AS CHAR) \

@@ -1,6 +1,6 @@
 //! A table as its database has it: quoted names, column types, collations.
 
-use super::Dialect;
+use super::{Dialect, Room};
 use crate::schema::Table;
 use crate::value::Kind;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ pub(crate) struct Col {
     pub(crate) db_type: String,
     /// MySQL: its collation.
     pub(crate) collation: Option<String>,
+    /// What it keeps of a value.
+    pub(crate) room: Room,
 }
 
 impl Col {

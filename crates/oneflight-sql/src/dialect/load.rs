@@ -16,11 +16,11 @@
 //!
 //! Where a dialect cannot ask which rows differ, they are loaded the general way.
 
-use super::{Dialect, Layout, load_mysql, load_postgres, load_sqlite, text};
+use super::{Dialect, Layout, Room, load_mysql, load_postgres, load_sqlite, text};
 use crate::columns::{Cells, Columns, Values, span};
 use crate::driver::{Pipeline, Rows};
 use crate::schema::Policy;
-use crate::value::{Kind, Value};
+use crate::value::{Kind, Value, ValueRef};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -103,6 +103,14 @@ pub(crate) fn misfits(layout: &Layout, rows: &Columns) -> BTreeSet<usize> {
             let ends_in_space =
                 |row: &usize| cells.text(*row).is_some_and(|text| text.ends_with(' '));
             misfits.extend((0..cells.len()).filter(ends_in_space));
+        }
+        if col.room != Room::All {
+            let is_lost = |row: &usize| match (col.kind, cells.text(*row)) {
+                (Kind::Text, Some(text)) => !col.room.keeps(ValueRef::Text(text)),
+                (Kind::Decimal, Some(text)) => !col.room.keeps(ValueRef::Decimal(text)),
+                _ => !col.room.keeps((&cells.value(*row)).into()),
+            };
+            misfits.extend((0..cells.len()).filter(is_lost));
         }
     }
     let all = rows.key().iter().chain(rows.attributes().iter().flatten());

@@ -3,8 +3,8 @@
 //! K1. Rows come in lists of [`ROWS`], what is left in lists whose sizes are powers of two, so that few texts are prepared.
 //! K2. The whole insert is one transaction, so one row that is there already takes all of it back (I1).
 
-use super::Layout;
 use super::load::{compared, told};
+use super::{Layout, Room};
 use crate::columns::Columns;
 use crate::driver::{Bind, BindRows, Mode, Pipeline, Statement};
 use crate::value::{Kind, Value};
@@ -54,6 +54,10 @@ pub(super) fn differing(layout: &Layout, rows: &Arc<Columns>) -> Pipeline {
         // A number that a decimal became may have lost digits, and would seem equal all the same.
         let exact = match col.kind {
             Kind::Decimal => format!("typeof(e.{}) = 'text' AND ", col.quoted),
+            // So may a text, where the column's type is none of text.
+            Kind::Text if col.room != Room::All => {
+                format!("typeof(e.{}) = 'text' AND ", col.quoted)
+            }
             _ => String::new(),
         };
         format!(

@@ -23,6 +23,7 @@ mod mysql_write;
 mod names;
 mod postgres;
 mod postgres_write;
+mod room;
 mod text;
 mod values;
 
@@ -32,6 +33,7 @@ pub(crate) use layout::{Col, Layout, Links};
 pub use names::Dialect;
 pub(crate) use names::split;
 pub(crate) use postgres_write::Lock;
+pub(crate) use room::Room;
 pub(crate) use text::{date, timestamp, uuid};
 
 /// PostgreSQL's own: insert and link under guards, in one go.

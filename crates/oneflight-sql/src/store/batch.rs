@@ -141,8 +141,8 @@ fn ask(layout: &Layout, record: &Record) -> Result<Ask, Error> {
             let source = Value::Text((*external.source).into());
             let id = Value::Text(external.id.clone());
             Some([
-                encode(layout.dialect, &links.source, &source)?,
-                encode(layout.dialect, &links.external_id, &id)?,
+                encode_key(layout, &links.source, &source)?,
+                encode_key(layout, &links.external_id, &id)?,
             ])
         }
         _ => None,
@@ -172,6 +172,12 @@ fn encode_key(layout: &Layout, col: &crate::dialect::Col, value: &Value) -> Resu
         return Err(Error::refused(format!(
             "column `{}`: the key ends in a space, and the column's collation takes no account of that",
             col.name
+        )));
+    }
+    if !col.room.keeps(value.into()) {
+        return Err(Error::refused(format!(
+            "column `{}` is {} and would not keep the key `{value}` as it is: expected {}",
+            col.name, col.db_type, col.room
         )));
     }
     encode(layout.dialect, col, value)

@@ -4,7 +4,7 @@
 //! N2. However many tables are opened, all are read at once: where statements are pipelined, in one round trip.
 
 use crate::catalog::{self, Found, FoundColumn};
-use crate::dialect::{Col, Dialect, Layout, Links};
+use crate::dialect::{Col, Dialect, Layout, Links, Room};
 use crate::driver::{Driver, Statement};
 use crate::error::Error;
 use crate::schema::{Column, Crosswalk, Policy, Table};
@@ -239,7 +239,7 @@ impl Place<'_> {
                 &found.db_type
             };
             return Err(Error::schema(format!(
-                "column `{name}` of table `{table}` is {is}, expected one for {kind:?}"
+                "column `{name}` of table `{table}` is {is}, expected one for {kind}"
             )));
         }
         Ok(Col {
@@ -247,6 +247,7 @@ impl Place<'_> {
             quoted: self.dialect.quote(&found.name),
             kind,
             db_type: found.db_type.clone(),
+            room: Room::of(self.dialect, kind, &found.full_type),
             collation: found
                 .collation
                 .clone()

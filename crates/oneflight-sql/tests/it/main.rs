@@ -8,5 +8,5 @@ mod place;
 mod processes;
 mod races;
 mod resolver;
-
+mod rooms;
 mod tables;

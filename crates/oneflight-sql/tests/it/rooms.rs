@@ -1,0 +1,239 @@
+//! Keys in columns that keep less than their kind has: what would not be found again is refused, and the column is named.
+
+use crate::place::{Backend, Place, column, external, known_team, named, store_contract};
+use oneflight_sql::{Columns, Dialect, Effect, Kind, Record, SameSource, Store, Table, Value};
+use std::sync::Arc;
+
+store_contract!(
+    a_key_that_its_column_would_change_is_refused,
+    a_time_is_no_key_of_days,
+);
+
+/// The type of a column, its kind, a key that it keeps, one that it would change, and what is expected instead.
+type Case = (&'static str, Kind, Value, Value, &'static str);
+
+fn cases(dialect: Dialect) -> Vec<Case> {
+    let decimal = |text: &str| Value::Decimal(text.into());
+    let time = Value::Timestamp;
+    let (whole, half) = (time(1_281_782_700_000_000), time(1_281_782_700_500_000));
+    let micro = time(1_281_782_700_123_456);
+    match dialect {
+        Dialect::MySql => vec![
+            (
+                "DATETIME",
+                Kind::Timestamp,
+                whole.clone(),
+                half.clone(),
+                "whole seconds",
+            ),
+            (
+                "DATETIME(3)",
+                Kind::Timestamp,
+                half,
+                micro,
+                "3 digits of a second",
+            ),
+            (
+                "DECIMAL(10,2)",
+                Kind::Decimal,
+                decimal("-1.25"),
+                decimal("1.255"),
+                "2 digits behind",
+            ),
+            (
+                "DECIMAL(10)",
+                Kind::Decimal,
+                decimal("7"),
+                decimal("7.5"),
+                "rounded away",
+            ),
+            (
+                "YEAR",
+                Kind::Int,
+                Value::Int(2010),
+                Value::Int(10),
+                "0 or a year",
+            ),
+            (
+                "CHAR(5) COLLATE utf8mb4_nopad_bin",
+                Kind::Text,
+                "a".into(),
+                "a ".into(),
+                "no space at the end",
+            ),
+            (
+                "VARCHAR(3) COLLATE utf8mb4_nopad_bin",
+                Kind::Text,
+                "ab ".into(),
+                "abc ".into(),
+                "3 characters",
+            ),
+            (
+                "BINARY(4)",
+                Kind::Bytes,
+                vec![1, 2, 3, 4].into(),
+                vec![1, 2].into(),
+                "exactly 4 bytes",
+            ),
+        ],
+        Dialect::Postgres => vec![
+            (
+                "timestamp(0)",
+                Kind::Timestamp,
+                whole.clone(),
+                half.clone(),
+                "whole seconds",
+            ),
+            (
+                "timestamptz(3)",
+                Kind::Timestamp,
+                half,
+                micro,
+                "3 digits of a second",
+            ),
+            (
+                "numeric(10,2)",
+                Kind::Decimal,
+                decimal("-1.25"),
+                decimal("1.255"),
+                "2 digits behind",
+            ),
+            (
+                "char(5)",
+                Kind::Text,
+                "a".into(),
+                "a ".into(),
+                "no space at the end",
+            ),
+            (
+                "varchar(3)",
+                Kind::Text,
+                "ab ".into(),
+                "abc ".into(),
+                "3 characters",
+            ),
+        ],
+        _ => vec![
+            (
+                "DECIMAL(10,2)",
+                Kind::Decimal,
+                decimal("1.255"),
+                decimal("0.1234567890123456"),
+                "15 digits",
+            ),
+            (
+                "STRING",
+                Kind::Text,
+                "seven".into(),
+                "007".into(),
+                "does not read as a number",
+            ),
+        ],
+    }
+}
+
+async fn a_key_that_its_column_would_change_is_refused(place: Place) {
+    for (nth, (of_type, kind, kept, changed, expected)) in
+        cases(place.driver.dialect()).into_iter().enumerate()
+    {
+        let store = keyed_by(&place, &format!("t{nth}"), of_type, kind).await;
+        for effect in [Effect::Created, Effect::Found] {
+            let outcome = store.merge(vec![record(&kept)]).await.remove(0);
+            assert_eq!(
+                outcome.map_err(|e| e.to_string()).unwrap().effect,
+                effect,
+                "{of_type}"
+            );
+        }
+        let found = store.find(&[record(&kept)]).await.unwrap();
+        assert!(found[0].is_some(), "{of_type}: what was stored is found");
+        let message = |error: &oneflight_sql::Error| {
+            assert!(error.is_refused(), "{of_type}: {error}");
+            let message = error.to_string();
+            assert!(
+                message.contains("column `k` is ") && message.contains(expected),
+                "{message}"
+            );
+        };
+        let mut outcomes = store.merge(vec![record(&changed), record(&kept)]).await;
+        assert_eq!(outcomes.remove(1).unwrap().effect, Effect::Found);
+        message(&outcomes.remove(0).unwrap_err());
+        let rows = Columns::of(store.table(), &[record(&kept), record(&changed)]);
+        let loaded = store.load(&Arc::new(rows)).await;
+        assert_eq!(loaded.get(0).unwrap().effect, Effect::Found);
+        message(loaded.get(1).unwrap_err());
+        assert_eq!(
+            place.count(&format!("SELECT count(*) FROM t{nth}")).await,
+            1,
+            "{of_type}"
+        );
+    }
+}
+
+/// A store of a table `(id, k)` as a user would have made it.
+async fn keyed_by(place: &Place, name: &str, of_type: &str, kind: Kind) -> Store {
+    let id = match place.driver.dialect() {
+        Dialect::Postgres => "bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY",
+        Dialect::MySql => "BIGINT AUTO_INCREMENT PRIMARY KEY",
+        _ => "INTEGER PRIMARY KEY",
+    };
+    let of_type = match (kind, place.driver.dialect()) {
+        (Kind::Text, Dialect::Postgres) => format!("{of_type} COLLATE \"C\""),
+        _ => of_type.to_owned(),
+    };
+    let charset = match place.driver.dialect() {
+        Dialect::MySql => " CHARACTER SET utf8mb4",
+        _ => "",
+    };
+    let sql = format!("CREATE TABLE {name} (id {id}, k {of_type} NOT NULL, UNIQUE (k)){charset}");
+    place.execute(&sql).await;
+    let table = Table {
+        name: name.into(),
+        id: Some("id".into()),
+        key: vec![column("k", kind)],
+        attributes: Vec::new(),
+        newest_by: None,
+        crosswalk: None,
+    };
+    let opened = Store::open(place.driver.clone(), table).await;
+    opened.unwrap_or_else(|error| panic!("{of_type}: {error}"))
+}
+
+fn record(key: &Value) -> Record {
+    Record {
+        key: Some([key.clone()].into()),
+        ..Record::default()
+    }
+}
+
+async fn a_time_is_no_key_of_days(place: Place) {
+    let sql = "CREATE TABLE diary (k DATE NOT NULL, UNIQUE (k))";
+    place.execute(sql).await;
+    let table = Table {
+        name: "diary".into(),
+        id: None,
+        key: vec![column("k", Kind::Timestamp)],
+        attributes: Vec::new(),
+        newest_by: None,
+        crosswalk: None,
+    };
+    let error = Store::open(place.driver.clone(), table).await.unwrap_err();
+    assert!(error.is_schema());
+    assert_eq!(
+        error.to_string(),
+        "column `k` of table `diary` is date, expected one for timestamp"
+    );
+}
+
+/// MySQL and MariaDB: our own column is as wide as an index lets it be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_external_id_that_its_column_would_cut_is_refused() {
+    let place = Place::open(Backend::MariaDb).await;
+    let store = place.store(known_team(SameSource::Split)).await;
+    let id = |spaces: usize| format!("7{}", " ".repeat(spaces));
+    let long = external("opta", &id(300), named("ars", "Arsenal"));
+    let error = store.merge(vec![long]).await.remove(0).unwrap_err();
+    assert!(error.is_refused(), "{error}");
+    assert!(error.to_string().contains("`external_id`"), "{error}");
+    assert_eq!(place.count("SELECT count(*) FROM team").await, 0);
+}
