@@ -12,8 +12,8 @@ use crate::value::Value;
 /// A statement takes no more rows once it is this long, in bytes.
 pub(super) const LONG: usize = 1 << 19;
 
-/// Inserts rows, all of which are missing: a writer that takes no lock of ours may still have been faster; the row is then found,
-/// and no error.
+/// Inserts rows, all of which are missing. Where a writer that takes no lock of ours was faster, it fails, and is to be looked again.
+/// (With `ON DUPLICATE KEY UPDATE` nobody could tell: sqlx asks for counts in which a row that was there is one that was made.)
 pub(super) fn insert(layout: &Layout, creates: &[&Create]) -> Vec<Statement> {
     inserts(layout, creates)
         .into_iter()
@@ -38,11 +38,6 @@ fn inserts(layout: &Layout, creates: &[&Create]) -> Vec<(Statement, usize)> {
     let said = said(layout, creates);
     let attributes = said.iter().map(|&at| &layout.attributes[at]);
     let columns = quoted(layout.key.iter().chain(attributes));
-    let or_else = layout.key.first().map(|first| {
-        let first = &first.quoted;
-        format!(" ON DUPLICATE KEY UPDATE {first} = {}.{first}", layout.name)
-    });
-    let or_else = or_else.unwrap_or_default();
     let begin = format!("INSERT INTO {} ({columns}) VALUES ", layout.name);
     let (mut statements, mut sql, mut rows) = (Vec::new(), String::new(), 0);
     for create in creates {
@@ -57,12 +52,12 @@ fn inserts(layout: &Layout, creates: &[&Create]) -> Vec<(Statement, usize)> {
         sql.push(')');
         rows += 1;
         if sql.len() > LONG {
-            statements.push((Statement::new(std::mem::take(&mut sql) + &or_else), rows));
+            statements.push((Statement::new(std::mem::take(&mut sql)), rows));
             rows = 0;
         }
     }
     if rows > 0 {
-        statements.push((Statement::new(sql + &or_else), rows));
+        statements.push((Statement::new(sql), rows));
     }
     statements
 }

@@ -113,7 +113,8 @@ impl Engine for MySql {
         // First of all what the session has set is put by: a roll-back sets it again, also where the lock was not got.
         let first = "SET @oneflight_sql_mode = @@SESSION.sql_mode, @oneflight_fk = @@SESSION.foreign_key_checks";
         let then = [
-            "SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO')",
+            // MariaDB can be told to take an empty text for null; here it is a text.
+            "SET SESSION sql_mode = CONCAT(REPLACE(@@SESSION.sql_mode, 'EMPTY_STRING_IS_NULL', ''), ',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO')",
             "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
             "START TRANSACTION",
         ];

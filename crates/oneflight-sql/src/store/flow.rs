@@ -141,7 +141,7 @@ impl Flow {
         mut left: Vec<usize>,
     ) -> Result<(), (DriverError, Vec<usize>)> {
         let mut needs: HashMap<usize, Need> = HashMap::new();
-        let (mut patience, mut idle) = (Patience::default(), 0);
+        let (mut patience, mut idle, mut met) = (Patience::default(), 0, false);
         let mut reads = !self.writes_blindly(left.len());
         loop {
             let round = match (reads, self.layout.dialect) {
@@ -153,9 +153,14 @@ impl Flow {
             left.retain(|&at| batch.lock().done[at].is_none());
             match round {
                 Ok(progress) if left.len() < before || progress > 0 || reads => {
-                    (patience, idle, reads) = (Patience::default(), 0, false)
+                    (patience, idle, reads) = (Patience::default(), 0, false);
+                    met = false;
                 }
                 Ok(_) => idle += 1,
+                // A writer that takes no lock of ours may have made the row since we looked. If so, the next look finds it.
+                Err(error) if error.fault() == Fault::Unique && self.looks_first() && !met => {
+                    met = true;
+                }
                 Err(error) => {
                     if let Err(error) = patience.after(error).await {
                         return Err((error, left));
@@ -176,6 +181,11 @@ impl Flow {
                 return Ok(());
             }
         }
+    }
+
+    /// True if a round looks first, and then inserts without a guard what it has not found.
+    fn looks_first(&self) -> bool {
+        self.layout.dialect == Dialect::MySql
     }
 
     fn writes_blindly(&self, records: usize) -> bool {

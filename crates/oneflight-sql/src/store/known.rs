@@ -125,7 +125,7 @@ impl Round {
                 self.hits.push(hit);
             }
         }
-        // Fewer than were sent: a writer that takes no lock of ours has made some of them. Then none counts as ours.
+        // Fewer than were sent: a trigger of the table's own has passed over some of them. Then none counts as ours.
         let made: u64 = inserted[..self.inserts].iter().map(Rows::affected).sum();
         let is_ours = layout.key.is_empty() || made == self.work.creates.len() as u64;
         let mut batch = self.batch.lock();

@@ -2,11 +2,14 @@
 //!
 //! A process is a driver with connections of its own and a store that has never heard of the others.
 
-use crate::place::{Place, crosswalk, external, keyed, known_team, named, store_contract, team};
+use crate::place::{
+    Backend, Place, crosswalk, external, keyed, known_team, named, store_contract, team,
+};
 use oneflight_sql::{Columns, Dialect, Effect, Record, SameSource, Store, Table, Value};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
+use sqlx::{Connection as _, Executor as _};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Barrier;
@@ -331,4 +334,41 @@ async fn processes_that_load_the_same_rows_make_each_once(place: Place) {
         assert_eq!(rows, place.last_id("team").await, "burnt values");
     }
     assert_eq!(deadlocks(&place).await, before);
+}
+
+/// MySQL and MariaDB: a writer that takes no lock of ours makes a row after we have looked, and before we insert.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_a_stranger_makes_meanwhile_is_found_as_it_is() {
+    let place = Place::open(Backend::MariaDb).await;
+    let store = place.store(team()).await;
+    let mut stranger = sqlx::MySqlConnection::connect(place.database.url())
+        .await
+        .unwrap();
+    let begin = "BEGIN; INSERT INTO team (slug, name) VALUES ('b', 'theirs')";
+    stranger.execute(sqlx::raw_sql(begin)).await.unwrap();
+    let records = ["a", "b", "c"].map(|key| named(key, "ours"));
+    let merging = tokio::spawn({
+        let store = store.clone();
+        async move { store.merge(records.into()).await }
+    });
+    let waiting = "SELECT count(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p \
+         ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.db = database()";
+    while place.count(waiting).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    stranger.execute("COMMIT").await.unwrap();
+    let outcomes = merging.await.unwrap().into_iter().map(Result::unwrap);
+    let outcomes: Vec<_> = outcomes.collect();
+    let told = |at: usize| (outcomes[at].effect, outcomes[at].conflicts);
+    assert_eq!(
+        [told(0), told(1), told(2)],
+        [
+            (Effect::Created, 0),
+            (Effect::Found, 1),
+            (Effect::Created, 0)
+        ]
+    );
+    let id = "SELECT id FROM team WHERE slug = 'b' AND name = 'theirs'";
+    assert_eq!(outcomes[1].id_i64(), Some(place.count(id).await));
+    assert_eq!(place.count("SELECT count(*) FROM team").await, 3);
 }
