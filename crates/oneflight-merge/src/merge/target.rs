@@ -28,11 +28,13 @@ impl Target {
     /// Connects, and changes nothing.
     pub(crate) async fn connect(options: &Options) -> Result<Arc<dyn Driver>, Error> {
         // SQLite has one writer. A second connection would wait for it asleep, and lose what it has cached with each of its commits.
-        let connections = match options.into.starts_with("sqlite:") {
-            true => 1,
-            false => options.connections.max(1),
+        let connections = match Dialect::of_url(&options.into) {
+            Some(Dialect::Sqlite) => 1,
+            _ => options.connections.max(1),
         };
-        let connect = driver::Options::default().connections(connections);
+        let connect = driver::Options::default()
+            .connections(connections)
+            .transient(options.dry_run);
         driver::connect(&options.into, connect)
             .await
             .map_err(unreachable)

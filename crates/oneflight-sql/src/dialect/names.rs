@@ -13,6 +13,24 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// The dialect of the database that a URL leads to, which its scheme says.
+    ///
+    /// # Examples
+    /// ```
+    /// use oneflight_sql::Dialect;
+    ///
+    /// assert_eq!(Dialect::of_url("mariadb://ann@example.org/league"), Some(Dialect::MySql));
+    /// assert_eq!(Dialect::of_url("league.db"), None);
+    /// ```
+    pub fn of_url(url: &str) -> Option<Self> {
+        match url.split_once(':')?.0 {
+            "sqlite" => Some(Self::Sqlite),
+            "postgres" | "postgresql" => Some(Self::Postgres),
+            "mysql" | "mariadb" => Some(Self::MySql),
+            _ => None,
+        }
+    }
+
     /// Quotes a name.
     pub fn quote(self, name: &str) -> String {
         match self {

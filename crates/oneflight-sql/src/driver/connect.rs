@@ -2,16 +2,21 @@
 
 use super::contract::Driver;
 use super::error::{DriverError, Fault};
+use super::mistaken;
 use super::mysql::SqlxMySql;
 use super::patience::Patience;
 use super::postgres::PgDriver;
 use super::sqlite::SqlxSqlite;
+use crate::dialect::Dialect;
+use futures_util::TryFutureExt as _;
 use sqlx::Connection;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_postgres::config::Host;
 
 /// Kibibytes that a SQLite connection keeps of its database, negative as the pragma wants it. With its default, 2 MB, looking
 /// up the parents of facts (their foreign keys) read pages again and again: a third of the CPU time of a load of 300,000
@@ -33,6 +38,9 @@ pub struct Options {
     pub connections: usize,
     /// SQLite: create the file if there is none. True by default.
     pub create: bool,
+    /// SQLite: create no file for good. If there is none, all goes into one without a name, which is gone with the driver. False by
+    /// default.
+    pub transient: bool,
 }
 
 impl Default for Options {
@@ -40,6 +48,7 @@ impl Default for Options {
         Self {
             connections: 2,
             create: true,
+            transient: false,
         }
     }
 }
@@ -54,6 +63,12 @@ impl Options {
     /// Sets [`Options::create`].
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
+        self
+    }
+
+    /// Sets [`Options::transient`].
+    pub fn transient(mut self, transient: bool) -> Self {
+        self.transient = transient;
         self
     }
 }
@@ -81,19 +96,18 @@ impl Options {
 /// # Ok(()) }
 /// ```
 pub async fn connect(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverError> {
-    let scheme = url.split(':').next().unwrap_or_default();
-    match scheme {
-        "sqlite" => sqlite(url, options).await,
-        "postgres" | "postgresql" => postgres(url, options).await,
-        "mysql" | "mariadb" => mysql(url, options).await,
-        _ => Err(wrong(
+    match Dialect::of_url(url) {
+        Some(Dialect::Sqlite) => sqlite(url, options).await,
+        Some(Dialect::Postgres) => postgres(url, options).await,
+        Some(Dialect::MySql) => mysql(url, options).await,
+        None => Err(wrong(
             "expected a URL that begins with sqlite:, postgres:// or mysql://".to_owned(),
         )),
     }
 }
 
 async fn sqlite(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverError> {
-    let is_memory = url.contains(":memory:") || url.contains("mode=memory");
+    let mut is_own = url.contains(":memory:") || url.contains("mode=memory");
     // A path may hold `?` only as the begin of options; sqlx reads both `sqlite:path` and `sqlite://path`.
     let connect = SqliteConnectOptions::from_str(url)
         .map_err(|error| wrong(format!("expected sqlite:PATH or sqlite::memory: ({error})")))?
@@ -103,14 +117,19 @@ async fn sqlite(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverEr
         .synchronous(SqliteSynchronous::Normal)
         .row_buffer_size(SQLITE_ROWS)
         .pragma("cache_size", SQLITE_CACHE);
-    let connect = if is_memory {
-        connect
-    } else {
-        connect.journal_mode(SqliteJournalMode::Wal)
+    let connect = match is_own {
+        false if options.transient && options.create && can_be_made(connect.get_filename()) => {
+            is_own = true;
+            // To SQLite, a file without a name is one of its own, on disk, that ends with the connection.
+            connect.filename("")
+        }
+        false => connect.journal_mode(SqliteJournalMode::Wal),
+        true => connect,
     };
     let pool = SqlitePoolOptions::new()
-        // Each connection to `:memory:` has a database of its own, so there is one, and it lives as long as the pool.
-        .max_connections(if is_memory {
+        // Each connection to `:memory:`, or to a file without a name, has a database of its own: so there is one, and it lives as
+        // long as the pool.
+        .max_connections(if is_own {
             1
         } else {
             options.connections.max(1) as u32
@@ -130,6 +149,20 @@ async fn sqlite(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverEr
     Ok(Arc::new(SqlxSqlite::new(pool)))
 }
 
+/// True if there is no such file, and its folder lets one be made.
+fn can_be_made(file: &Path) -> bool {
+    let folder = match file.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => return false,
+    };
+    let is_writable = || {
+        std::fs::metadata(folder)
+            .is_ok_and(|folder| folder.is_dir() && !folder.permissions().readonly())
+    };
+    !file.exists() && is_writable()
+}
+
 async fn postgres(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverError> {
     let mut config = tokio_postgres::Config::from_str(url)
         .map_err(|_| wrong("expected postgres://USER@HOST:PORT/DATABASE".to_owned()))?;
@@ -139,9 +172,23 @@ async fn postgres(url: &str, options: Options) -> Result<Arc<dyn Driver>, Driver
         config.user(user);
     }
     config.connect_timeout(Duration::from_secs(15));
-    Ok(Arc::new(
-        PgDriver::connect(config, options.connections).await?,
-    ))
+    let places = places(&config);
+    let connecting = PgDriver::connect(config, options.connections);
+    Ok(Arc::new(mistaken::postgres(connecting, &places).await?))
+}
+
+/// The hosts and ports that are tried; a socket in the file system is what its name says.
+fn places(config: &tokio_postgres::Config) -> Vec<(String, u16)> {
+    let (ports, mut places) = (config.get_ports(), Vec::new());
+    for (at, host) in config.get_hosts().iter().enumerate() {
+        let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+        match host {
+            Host::Tcp(host) => places.push((host.clone(), port)),
+            #[cfg(unix)]
+            Host::Unix(_) => {}
+        }
+    }
+    places
 }
 
 async fn mysql(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverError> {
@@ -156,9 +203,12 @@ async fn mysql(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverErr
         connect = connect.password(&password);
     }
     // A pool goes on trying where nobody listens; here that is an error at once.
-    let first = MySqlConnection::connect_with(&connect)
-        .await
-        .map_err(DriverError::from_sqlx)?;
+    let connecting = MySqlConnection::connect_with(&connect).map_err(DriverError::from_sqlx);
+    let (host, port) = (connect.get_host(), connect.get_port());
+    let first = match connect.get_socket() {
+        None => mistaken::mysql(connecting, host, port).await?,
+        Some(_) => connecting.await?,
+    };
     first.close().await.map_err(DriverError::from_sqlx)?;
     let pool = MySqlPoolOptions::new()
         .max_connections(options.connections.max(1) as u32)

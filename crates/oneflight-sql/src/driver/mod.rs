@@ -18,6 +18,7 @@ mod connect;
 mod contract;
 mod error;
 mod lines;
+mod mistaken;
 mod mysql;
 mod patience;
 mod pipeline;

@@ -3,10 +3,11 @@
 use crate::place::{Backend, Place, external, keyed, known_team, named, store_contract, team};
 use oneflight_sql::driver::{self, Fault, Mode, Pipeline, Statement};
 use oneflight_sql::{Dialect, Effect, Kind, SameSource, Store, Value};
-use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{Connection, Executor};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use testkit::Proxy;
@@ -119,6 +120,68 @@ async fn who_decides_something_on_the_way_has_the_connection_for_himself() {
     }
     // Ten of twenty decided to go on, and say it twice; forty had nothing to decide.
     assert_eq!(place.count("SELECT count(*) FROM said").await, 10 * 2 + 40);
+/// MySQL's servers speak first and PostgreSQL's never do, so that both would wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_url_that_leads_to_the_other_kind_of_server_says_so() {
+    for (url, scheme, mistake) in [
+        (
+            testkit::services::postgres(),
+            "mysql",
+            "a PostgreSQL server answers there: expected postgres://",
+        ),
+        (
+            testkit::services::mariadb(),
+            "postgres",
+            "a MySQL or MariaDB server answers there: expected mysql://",
+        ),
+    ] {
+        let (_, place) = url.split_once("://").unwrap();
+        let url = format!("{scheme}://{place}");
+        let options = driver::Options::default();
+        let error = driver::connect(&url, options).await.map(drop).unwrap_err();
+        assert_eq!(error.to_string(), mistake);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transient_database_leaves_no_file_and_changes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("new.db");
+    let url = format!("sqlite:{}", file.display());
+    let transient = driver::Options::default().transient(true);
+    let is_there = || std::fs::read_dir(folder.path()).unwrap().count() > 0;
+    {
+        let driver = driver::connect(&url, transient).await.unwrap();
+        driver
+            .query(Statement::new("CREATE TABLE t (a)"))
+            .await
+            .unwrap();
+        driver
+            .query(Statement::new("INSERT INTO t VALUES (1)"))
+            .await
+            .unwrap();
+        let count = Statement::new("SELECT count(*) FROM t").returns([Kind::Int]);
+        let rows = driver.query(count).await.unwrap();
+        assert_eq!(rows.iter().next(), Some(&[Value::Int(1)][..]));
+        assert!(!is_there());
+    }
+    assert!(!is_there());
+    let elsewhere = format!("sqlite:{}", folder.path().join("none/new.db").display());
+    assert!(driver::connect(&elsewhere, transient).await.is_err());
+    // A file that is there is worked with as it is.
+    let made = driver::connect(&url, driver::Options::default())
+        .await
+        .unwrap();
+    made.query(Statement::new("CREATE TABLE t (a)"))
+        .await
+        .unwrap();
+    drop(made);
+    let driver = driver::connect(&url, transient).await.unwrap();
+    driver
+        .query(Statement::new("INSERT INTO t VALUES (1)"))
+        .await
+        .unwrap();
+    assert_eq!(testkit::count(&url, "SELECT count(*) FROM t").await, 1);
 }
 
 /// Polls a future at most `polls` times.
@@ -372,4 +435,38 @@ async fn one_address_leads_to_each_database() {
             .unwrap();
         assert_eq!(rows.iter().next(), Some(&[Value::from("a")][..]));
     }
+}
+
+/// MariaDB can be told to take an empty text for null.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_text_is_a_text_whatever_the_mode_of_the_session() {
+    let place = Place::open(Backend::MariaDb).await;
+    place.store(team()).await;
+    let mode = "SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',EMPTY_STRING_IS_NULL')";
+    let options = sqlx::mysql::MySqlPoolOptions::new().max_connections(1);
+    let options = options.after_connect(move |connection, _| {
+        Box::pin(async move { connection.execute(mode).await.map(drop) })
+    });
+    let pool = options.connect(place.database.url()).await.unwrap();
+    let odd = Arc::new(driver::SqlxMySql::new(pool.clone()));
+    let store = Store::open(odd, team()).await.unwrap();
+    for effect in [Effect::Created, Effect::Found] {
+        let outcome = store.merge(vec![named("", "")]).await.remove(0);
+        assert_eq!(outcome.unwrap().effect, effect);
+    }
+    let rows = Arc::new(oneflight_sql::Columns::of(
+        store.table(),
+        &[named("b", ""), named("c", "")],
+    ));
+    for effect in [Effect::Created, Effect::Found] {
+        assert_eq!(store.load(&rows).await.alike(), Some(effect));
+    }
+    let empty = "SELECT count(*) FROM team WHERE name = ''";
+    assert_eq!(place.count(empty).await, 3);
+    let is_kept: i64 =
+        sqlx::query_scalar("SELECT @@SESSION.sql_mode LIKE '%EMPTY_STRING_IS_NULL%'")
+            .fetch_one(&pool)
+            .await
+            .unwrap();
+    assert_eq!(is_kept, 1, "the session has its mode again");
 }
