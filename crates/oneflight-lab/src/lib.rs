@@ -6,6 +6,7 @@ pub mod feed;
 pub mod merge;
 pub mod proxy;
 pub mod result;
+pub mod url;
 
 #[cfg(feature = "merge")]
 mod error;

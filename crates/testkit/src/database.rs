@@ -1,6 +1,7 @@
 //! A fresh database of a test's own, gone when the test ends (K2).
 
 use crate::execute;
+use oneflight_lab::url::renamed;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 use tempfile::TempDir;
@@ -102,35 +103,9 @@ fn unique_name() -> String {
     format!("oneflight_{}_{now}_{next}", std::process::id())
 }
 
-/// `url` with another database.
-fn renamed(url: &str, name: &str) -> String {
-    let (address, options) = url
-        .split_once('?')
-        .map_or((url, None), |(address, options)| (address, Some(options)));
-    let host = address.find("://").map_or(0, |at| at + 3);
-    let end = address[host..]
-        .find('/')
-        .map_or(address.len(), |at| host + at);
-    let options = options.map_or(String::new(), |options| format!("?{options}"));
-    format!("{}/{name}{options}", &address[..end])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_the_name_of_the_database_changes_in_a_url() {
-        assert_eq!(
-            renamed("postgres://u:p@h:1/postgres", "x"),
-            "postgres://u:p@h:1/x"
-        );
-        assert_eq!(renamed("mysql://u@h", "x"), "mysql://u@h/x");
-        assert_eq!(
-            renamed("mysql://u@h/a?ssl-mode=disabled", "x"),
-            "mysql://u@h/x?ssl-mode=disabled"
-        );
-    }
 
     #[test]
     fn names_are_never_used_twice() {

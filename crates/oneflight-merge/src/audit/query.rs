@@ -27,7 +27,7 @@ impl Database {
             .await
             .map_err(|error| match error.code() {
                 // SQLITE_CANTOPEN: opening it would have to make it, and an empty database has nothing to audit.
-                Some("14") if url.starts_with("sqlite:") => {
+                Some("14") if Dialect::of_url(url) == Some(Dialect::Sqlite) => {
                     Error::usage(format!("there is no such database yet ({error})"))
                 }
                 _ => Error::database("cannot reach the database", error),

@@ -3,6 +3,7 @@
 use crate::batch::Reject;
 use crate::read::Limits;
 use crate::rows::File;
+use oneflight_sql::Dialect;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +38,10 @@ impl Options {
     pub fn new(data: impl Into<PathBuf>, into: impl Into<String>) -> Self {
         let into = into.into();
         // SQLite has one writer: one chunk is written while the next is mapped. A server has several, and a round trip to bridge.
-        let workers = if into.starts_with("sqlite:") { 2 } else { 4 };
+        let workers = match Dialect::of_url(&into) {
+            Some(Dialect::Sqlite) => 2,
+            _ => 4,
+        };
         Self {
             data: data.into(),
             into,

@@ -1,6 +1,8 @@
 //! The scratch database: made, and dropped however the run ends (L1).
 
 use crate::error::Error;
+use crate::url::renamed;
+use oneflight_sql::Dialect;
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +26,7 @@ impl Scratch {
             .prefix("oneflight-lab")
             .tempdir()
             .map_err(Error::file)?;
-        if url.starts_with("sqlite:") {
+        if Dialect::of_url(url) == Some(Dialect::Sqlite) {
             let path = folder.path().join("lab.db");
             let path = path.to_str().ok_or_else(|| {
                 Error::usage("the name of the folder for temporary files is not Unicode")
@@ -141,35 +143,5 @@ fn code(error: &sqlx::Error) -> Option<String> {
     match error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>() {
         Some(error) => Some(error.number().to_string()),
         None => error.code().map(Into::into),
-    }
-}
-
-/// `url` with another database.
-fn renamed(url: &str, name: &str) -> String {
-    let (address, options) = url
-        .split_once('?')
-        .map_or((url, None), |(address, options)| (address, Some(options)));
-    let host = address.find("://").map_or(0, |at| at + 3);
-    let end = address[host..]
-        .find('/')
-        .map_or(address.len(), |at| host + at);
-    let options = options.map_or(String::new(), |options| format!("?{options}"));
-    format!("{}/{name}{options}", &address[..end])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_name_of_the_database_changes_in_a_url() {
-        let cases = [
-            ("postgres://u:p@h:1/postgres", "postgres://u:p@h:1/x"),
-            ("mysql://u@h", "mysql://u@h/x"),
-            ("mysql://u@h/a?b=c", "mysql://u@h/x?b=c"),
-        ];
-        for (url, expected) in cases {
-            assert_eq!(renamed(url, "x"), expected);
-        }
     }
 }
