@@ -18,7 +18,7 @@ const MAP: &str = r#"
     key = ["place", "day"]
     columns = { place = "ref place", day = "integer", first = { type = "integer", policy = "fill" }, last = { type = "integer", policy = "take" }, kept = { type = "integer", policy = "keep" } }
     [feed.visits]
-    path = "visits.csv"
+    path = "feed.csv"
     [feed.visits.into.visit]
     place = { name = "place", land = "land" }
     day = "day"
@@ -27,76 +27,85 @@ const MAP: &str = r#"
     kept = "kept"
 "#;
 
-/// The names, ids and lands of a feed.
-const PLACES: &str = r#"
-    [table.place]
+const VISITS: [&str; 1] = [
+    "SELECT concat(p.name, '/', coalesce(p.land, '-'), ' ', v.day, ': ', coalesce(v.first, -1), ' ', \
+     coalesce(v.last, -1), ' ', coalesce(v.kept, -1)) FROM visit v JOIN place p ON p.id = v.place_id ORDER BY 1",
+];
+
+/// Clubs that are known by a name, by an id or by both, and refer to each other.
+const CLUBS: &str = r#"
+    source = "s"
+    [table.club]
     key = "name"
-    crosswalk = { same_source = "POLICY" }
-    columns = { name = "text", land = { type = "text", policy = "fill" } }
-    [table.visit]
-    key = "day"
-    columns = { day = "integer", place = "ref place" }
-    [feed.visits]
-    source = "lab"
-    path = "visits.csv"
-    [feed.visits.into.visit]
-    day = "day"
-    place = { external_id = "id", name = "name", land = "land" }
+    crosswalk = { same_source = "link" }
+    columns = { name = "text", city = { type = "text", policy = "fill" }, rival = "ref club" }
+    [table.game]
+    key = "n"
+    columns = { n = "integer", club = "ref club" }
+    [feed.games]
+    path = "feed.csv"
+    [feed.games.into.club]
+    when = { kind = ["club"] }
+    name = "name"
+    external_id = "id"
+    city = "city"
+    rival = "rival"
+    [feed.games.into.game]
+    when = { kind = ["game"] }
+    n = "n"
+    club = { name = "name", external_id = "id" }
+    [feed.games.into.played]
+    table = "game"
+    when = { kind = ["named"] }
+    n = "n"
+    club = "name"
 "#;
 
+const GAMES: [&str; 3] = [
+    "SELECT concat(g.n, ' ', c.name) FROM game g JOIN club c ON c.id = g.club_id ORDER BY 1",
+    "SELECT concat(c.name, ' ', coalesce(c.city, '-'), ' ', coalesce(r.name, '-')) FROM club c LEFT JOIN club r ON r.id = c.rival_id ORDER BY 1",
+    "SELECT concat(x.external_id, ' ', c.name) FROM club_xref x JOIN club c ON c.id = x.club_id ORDER BY 1",
+];
+
 async fn gives_the_same_as_one_worker(url: &str) {
-    let rows = "SELECT concat(p.name, '/', coalesce(p.land, '-'), ' ', v.day, ': ', coalesce(v.first, -1), ' ', \
-                coalesce(v.last, -1), ' ', coalesce(v.kept, -1)) FROM visit v JOIN place p ON p.id = v.place_id ORDER BY 1";
     for seed in 1..=4 {
-        let feed = feed(seed);
-        let one = run(url, MAP, &feed, rows, 1).await;
-        for workers in [2, 8] {
-            let many = run(url, MAP, &feed, rows, workers).await;
-            assert_eq!(one, many, "seed {seed}, {workers} workers");
+        let (feed, chunk) = (feed(seed), 17);
+        gives_the_same(url, MAP, &feed, chunk, &VISITS, seed).await;
+    }
+    for same_source in ["link", "split", "error"] {
+        let map = CLUBS.replace("\"link\"", &format!("\"{same_source}\""));
+        for seed in 1..=SEEDS {
+            let chunk = [1, 2, 5, 20][seed as usize % 4];
+            gives_the_same(url, &map, &games(seed), chunk, &GAMES, seed).await;
         }
     }
 }
 
-/// Ids and names that lead to each other's rows, and rows that lack one of them.
-async fn gives_the_same_ids_as_one_worker(url: &str) {
-    let rows = "SELECT concat(v.day, ': ', p.name, '/', coalesce(p.land, '-')) FROM visit v JOIN place p ON p.id = v.place_id \
-                UNION ALL SELECT concat(x.external_id, ' is ', p.name) FROM place_xref x JOIN place p ON p.id = x.place_id ORDER BY 1";
-    for (seed, policy) in (1..).zip(["split", "link", "error", "split", "link", "error"]) {
-        let map = PLACES.replace("POLICY", policy);
-        let feed = ids(seed);
-        let one = run(url, &map, &feed, rows, 1).await;
-        for workers in [2, 8] {
-            let many = run(url, &map, &feed, rows, workers).await;
-            assert_eq!(one, many, "seed {seed}, {policy}, {workers} workers");
-        }
+/// Feeds of clubs for each policy.
+const SEEDS: u64 = 4;
+
+async fn gives_the_same(url: &str, map: &str, feed: &str, chunk: usize, rows: &[&str], seed: u64) {
+    let one = run(url, map, feed, (1, chunk), rows).await;
+    for workers in [2, 8] {
+        let many = run(url, map, feed, (workers, chunk), rows).await;
+        assert_eq!(one, many, "seed {seed}, {workers} workers, {map}");
     }
 }
 
-fn ids(seed: u64) -> String {
+/// Few names and few ids, so that they meet again and again; one of the two may be missing.
+fn games(seed: u64) -> String {
     let mut dice = SmallRng::seed_from_u64(seed);
-    let mut feed = "day,id,name,land\n".to_owned();
-    // Each id has a name of its own, mostly; with many of them few chunks speak of the same.
-    let places = [20, 200][seed as usize % 2];
-    for day in 0..400 {
-        let (id, other) = (dice.random_range(0..places), dice.random_range(0..places));
-        let name = if dice.random_bool(0.9) { id } else { other };
-        let (has_id, has_name) = (dice.random_bool(0.9), dice.random_bool(0.9));
-        let id = if has_id {
-            format!("x{id}")
-        } else {
-            String::new()
+    let mut feed = "kind,n,id,name,city,rival\n".to_owned();
+    let most = [2, 6, 30][seed as usize % 3];
+    for row in 0..60 {
+        let mut cell = |sort: &str, chance| match dice.random_bool(chance) {
+            true => format!("{sort}{}", dice.random_range(0..most)),
+            false => String::new(),
         };
-        let name = if has_name {
-            format!("place {name}")
-        } else {
-            String::new()
-        };
-        let land = if dice.random_bool(0.5) {
-            format!("land {}", day % 2)
-        } else {
-            String::new()
-        };
-        let _ = writeln!(feed, "{day},{id},{name},{land}");
+        let (id, name) = (cell("i", 0.7), cell("c", 0.8));
+        let (city, rival) = (cell("t", 0.3), cell("c", 0.3));
+        let kind = ["club", "game", "named"][dice.random_range(0..3)];
+        let _ = writeln!(feed, "{kind},{row},{id},{name},{city},{rival}");
     }
     feed
 }
@@ -124,18 +133,22 @@ async fn run(
     url: &str,
     map: &str,
     feed: &str,
-    rows: &str,
-    workers: usize,
-) -> (Vec<String>, Vec<Option<String>>) {
+    (workers, chunk): (usize, usize),
+    rows: &[&str],
+) -> (Vec<String>, Vec<Vec<Option<String>>>) {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(dir.path().join("visits.csv"), feed).expect("a feed");
+    std::fs::write(dir.path().join("feed.csv"), feed).expect("a feed");
     let database = Database::create(url).await;
     let plan = mapping::parse(map, "map.toml").unwrap_or_else(|errors| panic!("{errors}"));
     let mut options = Options::new(dir.path(), database.url());
-    (options.workers, options.chunk_rows, options.connections) = (workers, 17, 4);
+    (options.workers, options.chunk_rows, options.connections) = (workers, chunk, 4);
     let report = merge(Arc::new(plan), options, &mut (), Stop::new()).await;
     let report = report.unwrap_or_else(|error| panic!("{error}"));
-    (books(&report), testkit::texts(database.url(), rows).await)
+    let mut left = Vec::new();
+    for rows in rows {
+        left.push(testkit::texts(database.url(), rows).await);
+    }
+    (books(&report), left)
 }
 
 fn books(report: &Report) -> Vec<String> {
@@ -157,19 +170,4 @@ async fn any_number_of_workers_gives_the_same_as_one_on_postgres() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_number_of_workers_gives_the_same_as_one_on_mariadb() {
     gives_the_same_as_one_worker(&testkit::services::mariadb()).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn any_number_of_workers_gives_the_same_ids_as_one_on_sqlite() {
-    gives_the_same_ids_as_one_worker("sqlite:").await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn any_number_of_workers_gives_the_same_ids_as_one_on_postgres() {
-    gives_the_same_ids_as_one_worker(&testkit::services::postgres()).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn any_number_of_workers_gives_the_same_ids_as_one_on_mariadb() {
-    gives_the_same_ids_as_one_worker(&testkit::services::mariadb()).await;
 }
