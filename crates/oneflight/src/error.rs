@@ -42,6 +42,11 @@ pub(crate) enum Other {
     Reentrant { keys: String },
     /// The group takes no new flights.
     Closed,
+    /// As many wait for the flight as may.
+    Full,
+    /// What was asked for is not there.
+    #[cfg(feature = "cache")]
+    Absent,
     /// The work was dropped before it could end.
     Lost { why: &'static str },
 }
@@ -127,9 +132,32 @@ impl<E> Error<E> {
         matches!(self.other(), Some(Other::Closed))
     }
 
+    /// True if as many waited for the flight as a cache lets wait ([`max_waiters`](crate::cache::Builder::max_waiters)).
+    #[cfg(feature = "cache")]
+    pub fn is_full(&self) -> bool {
+        matches!(self.other(), Some(Other::Full))
+    }
+
+    /// True if what was asked for is not there: a batch function left it out.
+    #[cfg(feature = "cache")]
+    pub fn is_absent(&self) -> bool {
+        matches!(self.other(), Some(Other::Absent))
+    }
+
     /// True if the work was dropped before it ended: its batch left it out, or its runtime shut down.
     pub fn is_lost(&self) -> bool {
         matches!(self.other(), Some(Other::Lost { .. }))
+    }
+}
+
+#[cfg(feature = "cache")]
+impl<E> Error<Error<E>> {
+    /// The error of a work whose own error is one of these.
+    pub(crate) fn flatten(self) -> Error<E> {
+        match self.0 {
+            Kind::Work(error) => Error::clone(&error),
+            Kind::Other(other) => Error(Kind::Other(other)),
+        }
     }
 }
 
@@ -175,6 +203,9 @@ impl fmt::Display for Other {
             Self::Overdue => f.write_str("the flight took longer than it may"),
             Self::Reentrant { keys } => write!(f, "the work for a key waits for itself: {keys}"),
             Self::Closed => f.write_str("the group is closed"),
+            Self::Full => f.write_str("too many wait for the flight already"),
+            #[cfg(feature = "cache")]
+            Self::Absent => f.write_str("there is none"),
             Self::Lost { why } => f.write_str(why),
         }
     }

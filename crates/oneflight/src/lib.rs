@@ -53,6 +53,8 @@
 #![deny(unsafe_code)]
 
 pub mod batch;
+#[cfg(feature = "cache")]
+pub mod cache;
 mod clock;
 mod error;
 mod flight;

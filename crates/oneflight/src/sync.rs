@@ -74,6 +74,9 @@ pub(crate) use parking_lot::Mutex as ProcessMutex;
 pub(crate) use real::{
     AtomicU32, AtomicU64, AtomicUsize, Mutex, Ordering, UnsafeCell, thread_local,
 };
+/// Numbers that nothing is decided by: no model watches them.
+#[cfg(feature = "cache")]
+pub(crate) use std::sync::atomic::AtomicU64 as Tally;
 /// As such a lock, a number.
 pub(crate) use std::sync::atomic::AtomicUsize as ProcessCounter;
 pub(crate) use std::sync::{Arc, OnceLock};

@@ -128,6 +128,13 @@ impl<K, V, E, S: BuildHasher> Builder<K, V, E, S> {
         self
     }
 
+    /// As [`observer`](Self::observer), with what another builder was handed.
+    #[cfg(feature = "cache")]
+    pub(crate) fn observing(mut self, observer: Observing<K>) -> Self {
+        self.observer = observer;
+        self
+    }
+
     /// How many locks the table has, rounded up to a power of two, at most 65,536. With 0, as usual: four for each core, between 4
     /// and 64.
     pub fn shards(mut self, shards: usize) -> Self {

@@ -67,7 +67,28 @@ pub(crate) enum Autopilot {
 ///
 /// See [`Group::mark`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mark(u64);
+pub struct Mark(pub(crate) u64);
+
+impl Mark {
+    /// Older than any flight.
+    pub(crate) const FIRST: Self = Self(0);
+}
+
+/// Whom a call may join.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    /// No flight that began before this.
+    pub(crate) since: Mark,
+    /// No flight for which so many wait.
+    pub(crate) most: u32,
+}
+
+impl Terms {
+    fn since(since: Mark) -> Self {
+        let most = u32::MAX;
+        Self { since, most }
+    }
+}
 
 impl<K, V, E> Group<K, V, E> {
     /// A group with the usual options: no clock, no tasks, any waiter drives.
@@ -200,7 +221,7 @@ where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, E>> + Send + 'static,
     {
-        self.attach(Mark(0), Lent(key), work)
+        self.attach_any(Mark::FIRST, Lent(key), work)
     }
 
     /// As [`run`](Self::run), for a key that its caller has no further use for, or that cannot be made from a borrowed one.
@@ -218,7 +239,7 @@ where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, E>> + Send + 'static,
     {
-        self.attach(Mark(0), Given(key), work)
+        self.attach_any(Mark::FIRST, Given(key), work)
     }
 
     /// As [`run`](Self::run), but joins no flight that began before `mark`: for callers that have written something and must read
@@ -233,7 +254,7 @@ where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, E>> + Send + 'static,
     {
-        self.attach(mark, Lent(key), work)
+        self.attach_any(mark, Lent(key), work)
     }
 
     /// Joins the flight for `key` if one is up; starts none.
@@ -355,8 +376,55 @@ where
         forgotten.is_some()
     }
 
-    /// Joins the flight for a key, or starts one.
-    fn attach<A, W, F>(&self, mark: Mark, ask: A, work: W) -> Join<'_, K, V, E, S>
+    /// Joins the flight for a key or starts one, on terms. None if too many wait for the one that is up.
+    #[cfg(feature = "cache")]
+    pub(crate) fn run_on<Q, W, F>(
+        &self,
+        terms: Terms,
+        key: &Q,
+        work: W,
+    ) -> Option<Join<'_, K, V, E, S>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, E>> + Send + 'static,
+    {
+        self.attach(terms, Lent(key), work)
+    }
+
+    /// The mark that flights begin at now.
+    #[cfg(feature = "cache")]
+    pub(crate) fn epoch(&self) -> Mark {
+        Mark(self.table.epoch())
+    }
+
+    /// True if a flight for the key is up.
+    #[cfg(feature = "cache")]
+    pub(crate) fn is_up<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.table.hash(key);
+        let shard = self.table.shard(hash).lock();
+        let flight = (shard.flights).find(hash, |flight| flight.key.borrow() == key);
+        flight.is_some_and(|flight| !flight.state.is_over())
+    }
+
+    fn attach_any<A, W, F>(&self, since: Mark, ask: A, work: W) -> Join<'_, K, V, E, S>
+    where
+        A: Ask<K>,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, E>> + Send + 'static,
+    {
+        let join = self.attach(Terms::since(since), ask, work);
+        join.unwrap_or_else(|| self.failed(Error::from_other(Other::Full)))
+    }
+
+    /// Joins the flight for a key, or starts one; neither if too many wait for it.
+    #[inline]
+    fn attach<A, W, F>(&self, terms: Terms, ask: A, work: W) -> Option<Join<'_, K, V, E, S>>
     where
         A: Ask<K>,
         W: FnOnce() -> F,
@@ -378,19 +446,24 @@ where
             if nest::is_polled(flight.id()) {
                 let flight = flight.clone();
                 drop(locked);
-                return self.failed(nest::ring(flight.id(), flight.named()).error());
+                return Some(self.failed(nest::ring(flight.id(), flight.named()).error()));
             }
             late = self.is_overdue(now, flight);
-            if flight.born >= mark.0 && !late && flight.state.join() {
-                stats.joined += 1;
-                let flight = flight.clone();
-                drop(locked);
-                return self.joined(flight, now);
+            if flight.born >= terms.since.0 && !late {
+                if flight.state.is_full(terms.most) {
+                    return None;
+                }
+                if flight.state.join() {
+                    stats.joined += 1;
+                    let flight = flight.clone();
+                    drop(locked);
+                    return Some(self.joined(flight, now));
+                }
             }
         }
         if *closed {
             drop(locked);
-            return self.failed(Error::from_other(Other::Closed));
+            return Some(self.failed(Error::from_other(Other::Closed)));
         }
         let deadline = now
             .zip(self.options.max_flight)
@@ -416,7 +489,7 @@ where
         let join = self.lead(fresh, deadline, work);
         // Not before the new flight is up: with the last reference goes a key of the user's, whose drop may panic.
         drop(replaced);
-        join
+        Some(join)
     }
 
     /// Makes the work of a flight that is in the table, and lets it fly.

@@ -6,11 +6,15 @@
 use super::drive::{self, Step};
 use super::group::Group;
 use super::node::Shared;
+#[cfg(feature = "cache")]
+use super::pilot::Pilot;
 use super::state::Who;
 use crate::clock::{Task, sleep};
 use crate::error::{Error, Other};
 use crate::hash::RandomState;
 use crate::observe::Since;
+#[cfg(feature = "cache")]
+use crate::sync::Arc;
 use crate::waiting::queue::NOBODY;
 use crate::waiting::waits::{Target, Wait};
 use std::fmt;
@@ -149,6 +153,21 @@ impl<'g, K, V, E, S> Join<'g, K, V, E, S> {
 }
 
 impl<K, V, E, S> Join<'_, K, V, E, S> {
+    /// Leaves the flight to a task that goes on with it, also if nobody else waits. None if it has one, or is over.
+    #[cfg(feature = "cache")]
+    pub(crate) fn hand_over(self) -> Option<Pilot<K, V, E, S>> {
+        let At::Flying(flight) = &self.at else {
+            return None;
+        };
+        let slot = flight.state.board(true)?;
+        Some(Pilot {
+            table: Arc::clone(&self.group.table),
+            flight: Some(flight.clone()),
+            slot,
+            counts: true,
+        })
+    }
+
     /// The flight has landed: from here on the note is how many share it.
     fn told(&mut self, callers: u32) {
         if let (Some(watch), At::Flying(flight)) = (&self.group.table.watch, &self.at) {

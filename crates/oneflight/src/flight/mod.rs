@@ -23,6 +23,8 @@ mod stats;
 mod table;
 
 pub use builder::Builder;
+#[cfg(feature = "cache")]
+pub(crate) use group::Terms;
 pub use group::{Group, Mark};
 pub use join::{Join, Outcome, WithOutcome, Within};
 pub use stats::Stats;

@@ -149,6 +149,16 @@ impl State {
         self.callers.load(Ordering::Relaxed)
     }
 
+    /// True if so many callers wait for it, or more. Only under the shard's lock, where they become no more.
+    #[inline]
+    pub(crate) fn is_full(&self, most: u32) -> bool {
+        if most == u32::MAX {
+            return false;
+        }
+        let word = self.read();
+        !word.is_over() && word.waiters().saturating_sub(word.has(PILOTED).into()) >= most
+    }
+
     /// One more caller, unless it is too late. Only under the shard's lock.
     #[inline]
     pub(crate) fn join(&self) -> bool {

@@ -48,6 +48,21 @@ pub(crate) fn guarded<T, E>(call: impl FnOnce() -> T) -> Result<T, Error<E>> {
     })
 }
 
+/// Calls what is not ours; a panic in it is told to `hear`, and goes on.
+#[cfg(feature = "cache")]
+pub(crate) fn overheard<T, E>(call: impl FnOnce() -> T, hear: impl FnOnce(Error<E>)) -> T {
+    let payload = match panic::catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => return result,
+        Err(payload) => payload,
+    };
+    let error = caught(&*payload);
+    let location = error.panic_location().map(str::to_owned);
+    hushed(|| hear(error));
+    // Whoever catches it next asks for it again.
+    let _ = LOCATION.try_with(|last| *last.borrow_mut() = location);
+    panic::resume_unwind(payload)
+}
+
 /// Calls what is not ours and has nobody to tell when it panics: others must not suffer for it.
 pub(crate) fn hushed(call: impl FnOnce()) {
     if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(call)) {

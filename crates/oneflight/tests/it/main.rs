@@ -2,6 +2,8 @@
 
 mod auto_traits;
 mod batch;
+#[cfg(feature = "cache")]
+mod cache;
 mod contract;
 mod flight;
 mod hostile;

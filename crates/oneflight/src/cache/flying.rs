@@ -1,0 +1,180 @@
+//! A caller that waits for a load, and what it falls back on.
+
+use super::behind::Behind;
+use super::entry::Stored;
+use super::face::Cache;
+use super::inner::Inner;
+use super::loading::Landed;
+use super::outcome::{Outcome, Source};
+use super::policy::Failure;
+use crate::clock::{self, Task};
+use crate::error::{Error, Other};
+use crate::flight::Join;
+use crate::sync::Arc;
+use std::future::Future;
+use std::hash::BuildHasher;
+use std::hash::Hash;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// What a call gets.
+pub(super) type Answer<V, E> = Result<Outcome<V, E>, Error<E>>;
+type Own<V, E> = Pin<Box<dyn Future<Output = Result<Landed<V>, Error<E>>> + Send>>;
+
+/// A caller that waits.
+pub(super) struct Flying<'c, K, V, E, S> {
+    pub(super) waits: Waits<'c, K, V, E, S>,
+    /// What is kept, and may serve if loading fails or is slow.
+    pub(super) fallback: Option<Box<Stored<V, E>>>,
+}
+
+pub(super) enum Waits<'c, K, V, E, S> {
+    For(Join<'c, K, Landed<V>, Error<E>, S>),
+    /// A load of its own, beside the flight.
+    Own(Own<V, E>),
+}
+
+impl<K, V, E, S> Flying<'_, K, V, E, S>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    E: Send + Sync + 'static,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    #[inline]
+    pub(super) fn poll(
+        &mut self,
+        inner: &Inner<K, V, E, S>,
+        context: &mut Context<'_>,
+    ) -> Poll<Answer<V, E>> {
+        let (polled, led) = match &mut self.waits {
+            Waits::For(join) => {
+                let led = join.led();
+                let polled = Pin::new(join).poll(context);
+                (polled.map_err(Error::flatten), led)
+            }
+            Waits::Own(own) => (own.as_mut().poll(context), true),
+        };
+        polled.map(|landed| match landed {
+            Ok(landed) => Ok(Outcome {
+                source: match (landed.loaded, led) {
+                    (false, _) => Source::Fresh,
+                    (true, true) => Source::Loaded,
+                    (true, false) => Source::Joined,
+                },
+                age: inner.age_of(landed.at),
+                value: landed.value,
+            }),
+            Err(error) => self.failed(inner, error),
+        })
+    }
+
+    /// Loading has failed: what is kept serves if it may, and the failure may pass.
+    #[cold]
+    fn failed(&mut self, inner: &Inner<K, V, E, S>, error: Error<E>) -> Answer<V, E> {
+        let Some(kept) = self.fallback.take() else {
+            return Err(error);
+        };
+        let now = inner.now();
+        let serves =
+            kept.times.serves_on_error(now) && inner.policy.class_of(&error) == Failure::Transient;
+        match kept.value() {
+            Some(value) if serves => {
+                inner.counters.stale_on_error.more();
+                Ok(Outcome {
+                    value: value.clone(),
+                    age: inner.since(kept.times.at, now),
+                    source: Source::StaleOnError(error),
+                })
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// It has waited long enough for a better value than the stale one that is there; none if there is none any more.
+    pub(super) fn settle_for_stale(&mut self, inner: &Inner<K, V, E, S>) -> Option<Outcome<V, E>> {
+        let now = inner.now();
+        let kept = self.fallback.as_ref()?;
+        let value = kept.value().filter(|_| kept.times.serves_stale(now))?;
+        inner.counters.stale.more();
+        Some(Outcome {
+            value: value.clone(),
+            age: inner.since(kept.times.at, now),
+            source: Source::Stale,
+        })
+    }
+
+    /// It has waited as long as it may.
+    pub(super) fn give_up(&mut self, inner: &Inner<K, V, E, S>) -> Answer<V, E> {
+        inner.counters.timed_out.more();
+        self.failed(inner, Error::from_other(Other::TimedOut))
+    }
+
+    /// Leaves; the load goes on behind, if anything runs there.
+    pub(super) fn leave(self, behind: Option<&Arc<Behind>>)
+    where
+        K: std::fmt::Debug,
+    {
+        let Some(behind) = behind else { return };
+        match self.waits {
+            Waits::For(join) => {
+                if let Some(pilot) = join.hand_over() {
+                    behind.run(pilot);
+                }
+            }
+            Waits::Own(own) => behind.run(async move { drop(own.await) }),
+        }
+    }
+}
+
+/// How long callers wait.
+pub(super) struct Timers {
+    /// For something better than what is there.
+    soft: Option<Task>,
+    /// At all.
+    wait: Option<Task>,
+}
+
+/// What has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rings {
+    Soft,
+    Wait,
+}
+
+impl Timers {
+    /// None if nothing is limited. `wait` is the caller's own limit.
+    pub(super) fn new<K, V, E, S>(
+        cache: &Cache<K, V, E, S>,
+        is_kept: bool,
+        wait: Option<Duration>,
+    ) -> Option<Box<Self>> {
+        let policy = &cache.inner.policy;
+        let soft = policy.soft_timeout.filter(|_| is_kept);
+        let wait = wait.or(policy.wait_timeout);
+        if soft.is_none() && wait.is_none() {
+            return None;
+        }
+        let clock = cache.inner.clock()?;
+        let sleep = |limit| clock::sleep(clock, limit);
+        Some(Box::new(Self {
+            soft: soft.map(sleep),
+            wait: wait.map(sleep),
+        }))
+    }
+
+    /// The first that has passed, once.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Option<Rings> {
+        for (timer, rings) in [(&mut self.wait, Rings::Wait), (&mut self.soft, Rings::Soft)] {
+            let over = timer
+                .as_mut()
+                .is_some_and(|sleep| sleep.as_mut().poll(context).is_ready());
+            if over {
+                *timer = None;
+                return Some(rings);
+            }
+        }
+        None
+    }
+}

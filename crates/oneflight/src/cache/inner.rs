@@ -1,0 +1,327 @@
+//! What a cache and the works of its flights share: store, fences, policy, time. It knows no flight, so that no flight keeps its own
+//! group alive.
+
+use super::counters::Counters;
+use super::entry::{Stored, Time, Times, Trouble, What};
+use super::fence::Fences;
+use super::loading::Landed;
+use super::policy::{Failure, Policy, nanos};
+use super::store::{Out, Store};
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::flight::Mark;
+use crate::sync::{Arc, AtomicU64, Ordering, Tally};
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash};
+use std::time::{Duration, Instant};
+
+/// What is shared.
+pub(super) struct Inner<K, V, E, S> {
+    pub(super) store: Store<K, V, E, S>,
+    pub(super) fences: Fences,
+    pub(super) policy: Policy<K, V, E>,
+    pub(super) counters: Counters,
+    clock: Option<(Arc<dyn Clock>, Instant)>,
+    hasher: S,
+    /// What began before this counts no more (F4).
+    valid_from: AtomicU64,
+    /// What the usual chance comes of.
+    turns: Tally,
+}
+
+/// Which load, of which key: what a [`Ticket`](super::loading::Ticket) knows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) hash: u64,
+    pub(super) number: u64,
+    pub(super) born: Mark,
+    pub(super) began: Time,
+    /// It began for no caller.
+    pub(super) behind: bool,
+}
+
+impl<K, V, E, S> Inner<K, V, E, S> {
+    /// The time now; zero if there is no clock.
+    #[inline]
+    pub(super) fn now(&self) -> Time {
+        match &self.clock {
+            Some((clock, start)) => nanos(clock.now().saturating_duration_since(*start)),
+            None => 0,
+        }
+    }
+
+    /// How long ago that was, if there is a clock.
+    #[inline]
+    pub(super) fn since(&self, at: Time, now: Time) -> Option<Duration> {
+        let age = Duration::from_nanos(now.saturating_sub(at));
+        self.clock.is_some().then_some(age)
+    }
+
+    /// As [`since`](Self::since), until now.
+    #[inline]
+    pub(super) fn age_of(&self, at: Time) -> Option<Duration> {
+        self.clock.as_ref().and_then(|_| self.since(at, self.now()))
+    }
+
+    pub(super) fn clock(&self) -> Option<&dyn Clock> {
+        self.clock.as_ref().map(|(clock, _)| clock.as_ref())
+    }
+
+    /// Nothing that began before this counts.
+    #[inline]
+    pub(super) fn valid_from(&self) -> Mark {
+        // ORDERING: Acquire pairs with the Release in `count_from`.
+        Mark(self.valid_from.load(Ordering::Acquire))
+    }
+
+    /// Nothing that began before this counts from now on (F4).
+    pub(super) fn count_from(&self, mark: Mark) {
+        // ORDERING: Release: who sees it sees what was done before.
+        self.valid_from.fetch_max(mark.0, Ordering::Release);
+    }
+}
+
+impl<K, V, E, S> Inner<K, V, E, S>
+where
+    K: Hash + Eq,
+    V: Clone,
+    S: BuildHasher + Clone,
+{
+    pub(super) fn new(
+        store: Store<K, V, E, S>,
+        policy: Policy<K, V, E>,
+        clock: Option<Arc<dyn Clock>>,
+        hasher: S,
+        shards: usize,
+    ) -> Self {
+        let clock = clock.map(|clock| {
+            let start = clock.now();
+            (clock, start)
+        });
+        Self {
+            store,
+            fences: Fences::new(shards),
+            policy,
+            counters: Counters::default(),
+            clock,
+            hasher,
+            valid_from: AtomicU64::new(0),
+            turns: Tally::new(0),
+        }
+    }
+
+    pub(super) fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// A number of chance: as handed in, or what the hasher, which has a seed of its own, makes of a counter.
+    pub(super) fn chance(&self) -> u64 {
+        match &self.policy.chance {
+            Some(chance) => chance(),
+            // ORDERING: Relaxed: only that each gets another one.
+            None => self
+                .hasher
+                .hash_one(self.turns.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
+    /// What is kept for a key and did not begin before `since`.
+    #[inline]
+    pub(super) fn find<Q>(&self, key: &Q, since: Mark) -> Option<Stored<V, E>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let stored = self.store.get(key)?;
+        (stored.born >= since && stored.born >= self.valid_from()).then_some(stored)
+    }
+
+    /// As [`find`](Self::find), but that is no use of it.
+    pub(super) fn peek<Q>(&self, key: &Q, since: Mark) -> Option<Stored<V, E>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let stored = self.store.peek(key)?;
+        (stored.born >= since && stored.born >= self.valid_from()).then_some(stored)
+    }
+
+    /// An answer that makes a load needless (F5): stored since the caller looked and saw what was stored at `seen`.
+    pub(super) fn recheck<Q>(
+        &self,
+        key: &Q,
+        since: Mark,
+        seen: Option<Time>,
+    ) -> Option<Result<Landed<V>, Error<E>>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let stored = self.peek(key, since)?;
+        let now = self.now();
+        let Times {
+            at, fresh_until, ..
+        } = stored.times;
+        let is_new = now < fresh_until && seen.is_none_or(|seen| seen < at);
+        match stored.what {
+            What::Value(value) if is_new => Some(Ok(Landed {
+                value,
+                at,
+                loaded: false,
+            })),
+            What::Missing(error) if is_new => Some(Err(error)),
+            _ => {
+                let trouble = stored.trouble.filter(|trouble| now < trouble.until)?;
+                Some(Err(trouble.error.clone()))
+            }
+        }
+    }
+
+    /// What is to be kept of a value; nothing, if its lifetime is over at once.
+    pub(super) fn entry(&self, key: &K, value: V, born: Mark, began: Time) -> Option<Stored<V, E>> {
+        let lifetime = self.policy.lifetime_of(key, &value);
+        if lifetime.is_over() {
+            return None;
+        }
+        let now = self.now();
+        let part = match self.policy.jitter > 0.0 {
+            true => 1.0 - self.policy.jitter * (self.chance() as f64 / u64::MAX as f64),
+            false => 1.0,
+        };
+        let took = now.saturating_sub(began) / 1_000;
+        Some(Stored {
+            weight: self.policy.weight_of(key, &value),
+            what: What::Value(value),
+            times: lifetime.times(now, part),
+            born,
+            number: 0,
+            trouble: None,
+            took: u32::try_from(took).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// A load has landed. What it brings is stored if nothing has overtaken it (F1, F3).
+    pub(super) fn land(&self, key: K, load: Load, entry: Option<Stored<V, E>>) {
+        self.counters.landed.more();
+        let stored = self.fences.end(load.hash, load.number, || {
+            if self.is_overtaken(&key, load) {
+                return None;
+            }
+            Some(match entry {
+                Some(mut entry) => {
+                    entry.number = load.number;
+                    self.put(key, entry)
+                }
+                None => self.store.take(&key),
+            })
+        });
+        if stored.flatten().is_none() {
+            self.counters.fenced.more();
+        }
+    }
+
+    /// A load has failed: what that means for what is kept (F1, F3).
+    pub(super) fn fail(&self, key: K, load: Load, class: Failure, error: &Error<E>) {
+        self.counters.failed.more();
+        if load.behind {
+            self.counters.refreshes_failed.more();
+        }
+        let now = self.now();
+        let _out = self.fences.end(load.hash, load.number, || {
+            if self.is_overtaken(&key, load) {
+                return None;
+            }
+            Some(match class {
+                Failure::NotFound => self.remember_missing(key, load, error, now),
+                Failure::Transient => self.remember_trouble(key, load, error, now, false),
+                Failure::Permanent => self.remember_trouble(key, load, error, now, true),
+            })
+        });
+    }
+
+    fn is_overtaken(&self, key: &K, load: Load) -> bool {
+        let there = self.store.number(key);
+        there.is_some_and(|number| number > load.number)
+    }
+
+    fn remember_missing(
+        &self,
+        key: K,
+        load: Load,
+        error: &Error<E>,
+        now: Time,
+    ) -> Out<K, Stored<V, E>> {
+        if self.policy.negative.is_zero() {
+            return self.store.take(&key);
+        }
+        let until = now.saturating_add(nanos(self.policy.negative));
+        let what = What::Missing(error.clone());
+        self.put(key, Self::without_value(what, load, now, until))
+    }
+
+    fn remember_trouble(
+        &self,
+        key: K,
+        load: Load,
+        error: &Error<E>,
+        now: Time,
+        permanent: bool,
+    ) -> Out<K, Stored<V, E>> {
+        let kept = self.store.peek(&key);
+        let before = kept.as_ref().and_then(|kept| kept.trouble.as_deref());
+        let failures = before.map_or(0, |trouble| trouble.failures) + 1;
+        let pause = self.policy.pause(failures);
+        let trouble = pause.map(|pause| {
+            let (error, until) = (error.clone(), now.saturating_add(pause));
+            Arc::new(Trouble {
+                error,
+                until,
+                failures,
+            })
+        });
+        match kept.filter(|kept| kept.value().is_some()) {
+            Some(mut kept) => {
+                if permanent {
+                    kept.times.cut();
+                }
+                kept.trouble = trouble;
+                self.store.replace(key, kept)
+            }
+            None => match trouble {
+                Some(trouble) => {
+                    let mut entry = Self::without_value(What::Nothing, load, now, now);
+                    entry.trouble = Some(trouble);
+                    self.put(key, entry)
+                }
+                None => self.store.take(&key),
+            },
+        }
+    }
+
+    fn without_value(what: What<V, E>, load: Load, now: Time, until: Time) -> Stored<V, E> {
+        Stored {
+            what,
+            times: Times {
+                at: now,
+                fresh_until: until,
+                stale_for: 0,
+                error_for: 0,
+            },
+            born: load.born,
+            number: load.number,
+            trouble: None,
+            took: 0,
+            weight: 1,
+        }
+    }
+
+    /// Stores an entry, and counts who had to make room. Only under the fence.
+    pub(super) fn put(&self, key: K, entry: Stored<V, E>) -> Out<K, Stored<V, E>> {
+        let replaces = usize::from(self.store.number(&key).is_some());
+        let out = self.store.put(key, entry);
+        self.counters
+            .evicted
+            .add(out.count().saturating_sub(replaces));
+        out
+    }
+}

@@ -1,0 +1,227 @@
+//! A call for one key, as a future.
+
+use super::face::Cache;
+use super::flying::{Answer, Flying, Rings, Timers};
+use super::loading::Single;
+use super::outcome::Outcome;
+use super::start::{Asked, Begun, Look};
+use crate::error::Error;
+use crate::flight::Mark;
+use crate::hash::RandomState;
+use std::borrow::Borrow;
+use std::fmt;
+use std::future::Future;
+use std::hash::{BuildHasher, Hash};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A call for a key: the future that [`Cache::get_or_load`] returns.
+///
+/// Nothing is done before it is polled for the first time.
+///
+/// # Cancel safety
+/// Dropping it changes nothing for the others. Dropping the last one that waits for a load drops the load, unless the cache is
+/// [detached](super::Builder::detached), or the load began behind.
+///
+/// # Panics
+/// If it is polled after it was ready.
+#[must_use = "a call does nothing until it is awaited"]
+pub struct Lookup<'c, Q: ?Sized, W, K, V, E, S = RandomState> {
+    cache: &'c Cache<K, V, E, S>,
+    asked: Asked<'c, Q>,
+    limit: Option<Duration>,
+    work: Option<W>,
+    at: At<'c, K, V, E, S>,
+}
+
+enum At<'c, K, V, E, S> {
+    Start,
+    Flying(Flying<'c, K, V, E, S>, Option<Box<Timers>>),
+    Done,
+}
+
+impl<'c, Q: ?Sized, W, K, V, E, S> Lookup<'c, Q, W, K, V, E, S> {
+    pub(super) fn new(cache: &'c Cache<K, V, E, S>, key: &'c Q, work: W) -> Self {
+        let since = Mark::FIRST;
+        Self {
+            cache,
+            asked: Asked { key, since },
+            limit: None,
+            work: Some(work),
+            at: At::Start,
+        }
+    }
+
+    /// Takes no value, and joins no load, that began before `mark`: for callers that have written something and must read what they
+    /// wrote. What is too old for this caller serves it neither while it is loaded anew, nor if that fails.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::cache::Cache;
+    /// # let wait = |future| futures_util::FutureExt::now_or_never(future).unwrap();
+    /// let cache: Cache<u32, &str> = Cache::new(100);
+    /// cache.insert(1, "before the write");
+    /// // … something is written …
+    /// let mark = cache.mark();
+    /// let read = cache.get_or_load(&1, || async { Ok("after it") }).fresh_since(mark);
+    /// assert_eq!(wait(read).unwrap(), "after it");
+    /// ```
+    pub fn fresh_since(mut self, mark: Mark) -> Self {
+        self.asked.since = mark;
+        self
+    }
+
+    /// Waits no longer than `limit`, whatever [`wait_timeout`](super::Builder::wait_timeout) says. Past it, this caller gets a stale
+    /// value that may serve on errors, or an error ([`is_timeout`](Error::is_timeout)). The load goes on for the others; and also
+    /// without any, if the cache has a [spawner](super::Builder::spawner).
+    ///
+    /// # Panics
+    /// If the cache has no clock.
+    pub fn within(mut self, limit: Duration) -> Self {
+        assert!(
+            self.cache.inner.clock().is_some(),
+            "a time limit needs a clock: give the cache one, `Builder::clock`"
+        );
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Tells where the value is from, and how old it is, along with it.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::cache::{Cache, Source};
+    /// # let wait = |future| futures_util::FutureExt::now_or_never(future).unwrap();
+    /// let cache: Cache<u32, u32> = Cache::new(100);
+    /// let ask = || cache.get_or_load(&1, || async { Ok(7) }).outcome();
+    /// assert!(matches!(wait(ask()).unwrap().source, Source::Loaded));
+    /// assert!(matches!(wait(ask()).unwrap().source, Source::Fresh));
+    /// ```
+    pub fn outcome(self) -> WithOutcome<'c, Q, W, K, V, E, S> {
+        WithOutcome(self)
+    }
+}
+
+impl<Q, W, F, K, V, E, S> Lookup<'_, Q, W, K, V, E, S>
+where
+    K: Borrow<Q> + Hash + Eq + Clone + fmt::Debug + Send + Sync + 'static,
+    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    W: FnOnce() -> F,
+    F: Future<Output = Result<V, E>> + Send + 'static,
+    V: Clone + Send + Sync + 'static,
+    E: Send + Sync + 'static,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    #[inline]
+    fn step(&mut self, context: &mut Context<'_>) -> Poll<Answer<V, E>> {
+        if matches!(self.at, At::Start) {
+            match self.cache.look(&self.asked) {
+                Look::Hit(outcome) => {
+                    self.at = At::Done;
+                    return Poll::Ready(Ok(outcome));
+                }
+                Look::Miss(kept) => {
+                    let work = self.work.take();
+                    self.at = At::Done;
+                    let work =
+                        work.unwrap_or_else(|| panic!("the work is there until it is begun"));
+                    let work = move || Single { work: work() };
+                    match self.cache.begin(&self.asked, kept, work) {
+                        Begun::Now(answer) => return Poll::Ready(answer),
+                        Begun::Flying(flying) => {
+                            let is_kept = flying.fallback.is_some();
+                            let timers = Timers::new(self.cache, is_kept, self.limit);
+                            self.at = At::Flying(flying, timers);
+                        }
+                    }
+                }
+            }
+        }
+        self.wait(context)
+    }
+
+    fn wait(&mut self, context: &mut Context<'_>) -> Poll<Answer<V, E>> {
+        let inner = &*self.cache.inner;
+        let At::Flying(flying, timers) = &mut self.at else {
+            panic!("a call was polled after it was ready")
+        };
+        // An answer that is there is never refused for being late.
+        if let Poll::Ready(answer) = flying.poll(inner, context) {
+            self.at = At::Done;
+            return Poll::Ready(answer);
+        }
+        let answer = loop {
+            let rings = timers.as_mut().and_then(|timers| timers.poll(context));
+            match rings {
+                None => return Poll::Pending,
+                Some(Rings::Wait) => break flying.give_up(inner),
+                Some(Rings::Soft) => match flying.settle_for_stale(inner) {
+                    Some(outcome) => break Ok(outcome),
+                    None => {}
+                },
+            }
+        };
+        if let At::Flying(flying, _) = std::mem::replace(&mut self.at, At::Done) {
+            flying.leave(self.cache.behind.as_ref());
+        }
+        Poll::Ready(answer)
+    }
+}
+
+impl<Q, W, F, K, V, E, S> Future for Lookup<'_, Q, W, K, V, E, S>
+where
+    K: Borrow<Q> + Hash + Eq + Clone + fmt::Debug + Send + Sync + 'static,
+    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    W: FnOnce() -> F,
+    F: Future<Output = Result<V, E>> + Send + 'static,
+    V: Clone + Send + Sync + 'static,
+    E: Send + Sync + 'static,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    type Output = Result<V, Error<E>>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.get_mut().step(context).map_ok(|outcome| outcome.value)
+    }
+}
+
+// Nothing is pinned: the work is only made here, and polled elsewhere.
+impl<Q: ?Sized, W, K, V, E, S> Unpin for Lookup<'_, Q, W, K, V, E, S> {}
+
+impl<Q: fmt::Debug + ?Sized, W, K, V, E, S> fmt::Debug for Lookup<'_, Q, W, K, V, E, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lookup")
+            .field("key", &self.asked.key)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call that tells where the value is from along with it; see [`Lookup::outcome`].
+#[must_use = "a call does nothing until it is awaited"]
+pub struct WithOutcome<'c, Q: ?Sized, W, K, V, E, S = RandomState>(Lookup<'c, Q, W, K, V, E, S>);
+
+impl<Q, W, F, K, V, E, S> Future for WithOutcome<'_, Q, W, K, V, E, S>
+where
+    K: Borrow<Q> + Hash + Eq + Clone + fmt::Debug + Send + Sync + 'static,
+    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    W: FnOnce() -> F,
+    F: Future<Output = Result<V, E>> + Send + 'static,
+    V: Clone + Send + Sync + 'static,
+    E: Send + Sync + 'static,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    type Output = Result<Outcome<V, E>, Error<E>>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.get_mut().0.step(context)
+    }
+}
+
+impl<Q: fmt::Debug + ?Sized, W, K, V, E, S> fmt::Debug for WithOutcome<'_, Q, W, K, V, E, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WithOutcome").field(&self.0).finish()
+    }
+}

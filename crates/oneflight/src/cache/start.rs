@@ -1,0 +1,288 @@
+//! What a call does first: look, and then serve, refresh behind, or load.
+
+use super::entry::{Age, Stored, Time, What};
+use super::face::Cache;
+use super::flying::{Answer, Flying, Waits};
+use super::inner::Load;
+use super::loading::{Landed, Loading, Ticket};
+use super::outcome::{Outcome, Source};
+use super::policy::Overflow;
+use crate::error::{Error, Other};
+use crate::flight::{Mark, Terms};
+use crate::waiting::panics::overheard;
+use std::borrow::Borrow;
+use std::fmt;
+use std::future::Future;
+use std::hash::{BuildHasher, Hash};
+
+/// What a look into the store comes to.
+pub(super) enum Look<V, E> {
+    Hit(Outcome<V, E>),
+    /// Something else is to be done, with what is kept.
+    Miss(Option<Box<Stored<V, E>>>),
+}
+
+/// What a call that was no hit comes to at first.
+pub(super) enum Begun<'c, K, V, E, S> {
+    Now(Answer<V, E>),
+    Flying(Flying<'c, K, V, E, S>),
+}
+
+/// A key that is asked for.
+pub(super) struct Asked<'q, Q: ?Sized> {
+    pub(super) key: &'q Q,
+    /// What began before this is too old for the caller.
+    pub(super) since: Mark,
+}
+
+impl<K, V, E, S> Cache<K, V, E, S>
+where
+    K: Hash + Eq + Clone + fmt::Debug + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    E: Send + Sync + 'static,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    /// A look, which is all that there is to a hit (F7).
+    #[inline]
+    pub(super) fn look<Q>(&self, asked: &Asked<'_, Q>) -> Look<V, E>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let inner = &*self.inner;
+        let Some(stored) = inner.find(asked.key, asked.since) else {
+            return Look::Miss(None);
+        };
+        let now = inner.now();
+        let is_due = || {
+            let ahead = inner.policy.ahead;
+            ahead.is_due(&stored.times, stored.took, now, || inner.chance())
+        };
+        if now >= stored.times.fresh_until || stored.value().is_none() || is_due() {
+            return Look::Miss(Some(Box::new(stored)));
+        }
+        let age = inner.since(stored.times.at, now);
+        match stored.what {
+            What::Value(value) => {
+                if inner.policy.count_hits {
+                    inner.counters.hits.more();
+                }
+                let source = Source::Fresh;
+                Look::Hit(Outcome { value, source, age })
+            }
+            What::Missing(_) | What::Nothing => Look::Miss(None),
+        }
+    }
+
+    /// Serves what is kept, or loads.
+    pub(super) fn begin<'c, Q, W, F>(
+        &'c self,
+        asked: &Asked<'_, Q>,
+        kept: Option<Box<Stored<V, E>>>,
+        work: W,
+    ) -> Begun<'c, K, V, E, S>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, Error<E>>> + Send + 'static,
+    {
+        let Some(kept) = kept else {
+            return self.load(asked, None, work);
+        };
+        let now = self.inner.now();
+        let age = kept.times.age(now);
+        if let (What::Missing(error), Age::Fresh) = (&kept.what, age) {
+            self.inner.counters.negative.more();
+            return Begun::Now(Err(error.clone()));
+        }
+        if kept.backing_off(now).is_some() {
+            return Begun::Now(self.back_off(&kept, now));
+        }
+        if kept.value().is_some() && matches!(age, Age::Fresh | Age::Stale) {
+            let serves_now = match &self.behind {
+                Some(_) => {
+                    if !self.group.is_up(asked.key) {
+                        self.refresh(asked, &kept, work);
+                    }
+                    return Begun::Now(self.serve(&kept, now));
+                }
+                None => self.group.is_up(asked.key),
+            };
+            if serves_now {
+                return Begun::Now(self.serve(&kept, now));
+            }
+        }
+        self.load(asked, Some(kept), work)
+    }
+
+    /// Gives out what is kept, fresh or stale.
+    fn serve(&self, kept: &Stored<V, E>, now: Time) -> Answer<V, E> {
+        let source = match kept.times.age(now) {
+            Age::Fresh => Source::Fresh,
+            Age::Stale | Age::Grace | Age::Dead => {
+                self.inner.counters.stale.more();
+                Source::Stale
+            }
+        };
+        self.give(kept, now, source)
+    }
+
+    fn give(&self, kept: &Stored<V, E>, now: Time, source: Source<E>) -> Answer<V, E> {
+        let value = kept.value().cloned();
+        let value = value.ok_or_else(|| Error::lost("nothing is kept"))?;
+        let age = self.inner.since(kept.times.at, now);
+        Ok(Outcome { value, source, age })
+    }
+
+    /// It is too early to try again.
+    fn back_off(&self, kept: &Stored<V, E>, now: Time) -> Answer<V, E> {
+        let age = kept.times.age(now);
+        let serves = age == Age::Stale || kept.times.serves_on_error(now);
+        match kept.backing_off(now) {
+            _ if kept.value().is_some() && age == Age::Fresh => self.serve(kept, now),
+            Some(trouble) if kept.value().is_some() && serves => {
+                self.inner.counters.stale_on_error.more();
+                self.give(kept, now, Source::StaleOnError(trouble.error.clone()))
+            }
+            Some(trouble) => {
+                self.inner.counters.backed_off.more();
+                Err(trouble.error.clone())
+            }
+            None => self.serve(kept, now),
+        }
+    }
+
+    /// Loads a key anew, for nobody (F6).
+    fn refresh<Q, W, F>(&self, asked: &Asked<'_, Q>, kept: &Stored<V, E>, work: W)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, Error<E>>> + Send + 'static,
+    {
+        let terms = self.terms(asked.since, u32::MAX);
+        let make = || self.make(asked, Some(kept.times.at), true, work);
+        let join = self.group.run_on(terms, asked.key, make);
+        let led = join.filter(|join| join.led());
+        let pilot = led.and_then(|join| join.hand_over());
+        if let Some((behind, pilot)) = self.behind.as_ref().zip(pilot) {
+            behind.run(pilot);
+        }
+    }
+
+    /// Waits for the flight of a key, or starts it.
+    #[inline]
+    fn load<'c, Q, W, F>(
+        &'c self,
+        asked: &Asked<'_, Q>,
+        kept: Option<Box<Stored<V, E>>>,
+        work: W,
+    ) -> Begun<'c, K, V, E, S>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, Error<E>>> + Send + 'static,
+    {
+        let most = self.inner.policy.waiters.map_or(u32::MAX, |it| it.0);
+        let terms = self.terms(asked.since, most);
+        let seen = kept.as_ref().map(|kept| kept.times.at);
+        let mut work = Some(work);
+        let make = || match work.take() {
+            Some(work) => self.make(asked, seen, false, work),
+            None => Loading::There { answer: None },
+        };
+        let join = self.group.run_on(terms, asked.key, make);
+        match (join, work) {
+            (Some(join), _) => Begun::Flying(Flying {
+                waits: Waits::For(join),
+                fallback: kept.filter(|kept| kept.value().is_some()),
+            }),
+            (None, Some(work)) => self.overflow(asked, kept, work),
+            (None, None) => Begun::Now(Err(Error::from_other(Other::Full))),
+        }
+    }
+
+    /// As many wait as may.
+    #[cold]
+    fn overflow<'c, Q, W, F>(
+        &'c self,
+        asked: &Asked<'_, Q>,
+        kept: Option<Box<Stored<V, E>>>,
+        work: W,
+    ) -> Begun<'c, K, V, E, S>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, Error<E>>> + Send + 'static,
+    {
+        // It may have landed a moment ago.
+        if let Look::Hit(outcome) = self.look(asked) {
+            return Begun::Now(Ok(outcome));
+        }
+        let overflow = self.inner.policy.waiters.map(|it| it.1);
+        if overflow == Some(Overflow::Load) {
+            let own = self.make(asked, kept.as_ref().map(|kept| kept.times.at), false, work);
+            return Begun::Flying(Flying {
+                waits: Waits::Own(Box::pin(own)),
+                fallback: kept,
+            });
+        }
+        let now = self.inner.now();
+        let serves = overflow == Some(Overflow::Stale);
+        match kept.filter(|kept| kept.value().is_some() && kept.times.serves_stale(now)) {
+            Some(kept) if serves => Begun::Now(self.serve(&kept, now)),
+            _ => {
+                self.inner.counters.refused.more();
+                Begun::Now(Err(Error::from_other(Other::Full)))
+            }
+        }
+    }
+
+    /// Whom a call may join: nothing that is too old for it, or for all (F4).
+    fn terms(&self, since: Mark, most: u32) -> Terms {
+        let since = since.max(self.inner.valid_from());
+        Terms { since, most }
+    }
+
+    /// Makes the work of a flight, which is in the table already.
+    fn make<Q, W, F>(
+        &self,
+        asked: &Asked<'_, Q>,
+        seen: Option<Time>,
+        behind: bool,
+        work: W,
+    ) -> Loading<K, V, E, S, F>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, Error<E>>> + Send + 'static,
+    {
+        let inner = &self.inner;
+        // Who joins this flight may hold any mark up to now: what began before that is no answer for it.
+        let born = self.group.epoch();
+        let answer: Option<Result<Landed<V>, Error<E>>> = inner.recheck(asked.key, born, seen);
+        if answer.is_some() {
+            return Loading::There { answer };
+        }
+        let hash = inner.hash(asked.key);
+        let number = inner.fences.begin(hash);
+        let load = Load {
+            hash,
+            number,
+            born,
+            began: inner.now(),
+            behind,
+        };
+        let mut ticket = Ticket::new(inner, asked.key.to_owned(), load);
+        inner.counters.loads.more();
+        if behind {
+            inner.counters.refreshes.more();
+        }
+        let work = overheard(work, |panic| ticket.fail(&panic));
+        Loading::Load { work, ticket }
+    }
+}

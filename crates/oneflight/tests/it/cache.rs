@@ -1,0 +1,9 @@
+//! A cache, step by step: every interleaving is written down, and time moves when a test says so.
+
+mod fences;
+mod limits;
+mod many;
+mod refresh;
+mod room;
+mod script;
+mod stale;

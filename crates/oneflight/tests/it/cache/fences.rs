@@ -1,0 +1,272 @@
+//! Writes against loads in flight: what began before a write is neither kept after it, nor joined.
+
+use super::script::{Desk, Prices, at_once, fill, seconds, waits};
+use oneflight::Event;
+use std::sync::{Arc, OnceLock};
+
+#[test]
+fn a14_what_is_invalidated_while_it_is_loaded_is_not_kept() {
+    let desk = Desk::new(|it| it);
+    let mut s = desk.script();
+    let old = waits(&mut s, "a");
+    desk.cache.invalidate("a");
+    let new = waits(&mut s, "a");
+    assert_eq!(s.starts("a"), 2, "a later call joins no older load");
+    s.finish_run("a", 0, 1);
+    assert_eq!(
+        s.answer(old),
+        Some(1),
+        "who asked before gets what it brings"
+    );
+    assert_eq!(desk.cache.get("a"), None);
+    s.finish_run("a", 1, 2);
+    assert_eq!((s.answer(new), desk.cache.get("a")), (Some(2), Some(2)));
+    assert_eq!(desk.cache.stats().fenced, 1);
+}
+
+#[test]
+fn a14_a_late_load_does_not_take_the_place_of_a_newer_one() {
+    let desk = Desk::new(|it| it);
+    let mut s = desk.script();
+    let old = waits(&mut s, "a");
+    desk.cache.invalidate("a");
+    fill(&mut s, "a", 2);
+    s.finish_run("a", 0, 1);
+    assert_eq!((s.answer(old), desk.cache.get("a")), (Some(1), Some(2)));
+}
+
+#[test]
+fn a14_what_is_inserted_while_it_is_loaded_stays() {
+    let desk = Desk::new(|it| it);
+    let mut s = desk.script();
+    let old = waits(&mut s, "a");
+    desk.cache.insert("a".to_owned(), 2);
+    assert_eq!(at_once(&mut s, "a"), (2, "fresh"));
+    s.finish_work("a", 1);
+    assert_eq!((s.answer(old), desk.cache.get("a")), (Some(1), Some(2)));
+    assert_eq!(desk.cache.stats().fenced, 1);
+}
+
+#[test]
+fn a14_after_an_insert_that_is_gone_again_no_older_load_is_joined() {
+    let desk = Desk::new(|it| it);
+    let mut s = desk.script();
+    let old = waits(&mut s, "a");
+    desk.cache.insert("a".to_owned(), 2);
+    desk.clock.advance(seconds(60));
+    let new = waits(&mut s, "a");
+    s.finish_run("a", 0, 1);
+    s.finish_run("a", 1, 3);
+    assert_eq!((s.answer(old), s.answer(new)), (Some(1), Some(3)));
+    assert_eq!(desk.cache.get("a"), Some(3));
+}
+
+#[test]
+fn a15_invalidate_overtakes_a_refresh() {
+    let desk = Desk::behind(|it| it.stale_while_revalidate(seconds(60)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(60));
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    desk.run_behind();
+    desk.cache.invalidate("a");
+    s.finish_run("a", 1, 2);
+    desk.run_behind();
+    assert_eq!(desk.cache.peek("a"), None, "the refresh began before");
+    let call = waits(&mut s, "a");
+    s.finish_run("a", 2, 3);
+    assert_eq!((s.answer(call), desk.cache.get("a")), (Some(3), Some(3)));
+}
+
+#[test]
+fn a15_insert_overtakes_a_refresh() {
+    let desk = Desk::behind(|it| it.stale_while_revalidate(seconds(60)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(60));
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    desk.cache.insert("a".to_owned(), 3);
+    s.finish_work("a", 2);
+    desk.run_behind();
+    assert_eq!(at_once(&mut s, "a"), (3, "fresh"));
+}
+
+#[test]
+fn invalidating_all_takes_every_value_and_overtakes_every_load() {
+    let desk = Desk::new(|it| it.stale_if_error(seconds(60)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.cache.insert("b".to_owned(), 2);
+    let old = waits(&mut s, "c");
+    desk.cache.invalidate_all();
+    assert_eq!((desk.cache.get("a"), desk.cache.peek("b")), (None, None));
+    let new = waits(&mut s, "c");
+    s.finish_run("c", 0, 3);
+    assert_eq!((s.answer(old), desk.cache.get("c")), (Some(3), None));
+    s.finish_run("c", 1, 4);
+    assert_eq!((s.answer(new), desk.cache.get("c")), (Some(4), Some(4)));
+    assert_eq!(desk.cache.len(), 3, "they take up room");
+    desk.cache.purge();
+    assert_eq!(desk.cache.len(), 1, "until somebody sweeps");
+}
+
+#[test]
+fn an_insert_after_invalidating_all_counts() {
+    let desk = Desk::new(|it| it);
+    desk.cache.invalidate_all();
+    desk.cache.insert("a".to_owned(), 1);
+    assert_eq!(desk.cache.get("a"), Some(1));
+}
+
+#[test]
+fn expire_keeps_the_value_as_stale_and_overtakes_loads() {
+    let desk = Desk::behind(|it| it.stale_while_revalidate(seconds(60)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.cache.expire("a");
+    assert_eq!(desk.cache.get("a"), None);
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    desk.run_behind();
+    desk.cache.expire("a");
+    s.finish_run("a", 1, 2);
+    desk.run_behind();
+    assert_eq!(desk.cache.get("a"), None, "that load began before");
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    s.finish_run("a", 2, 3);
+    desk.run_behind();
+    assert_eq!(at_once(&mut s, "a"), (3, "fresh"));
+}
+
+#[test]
+fn a_value_that_is_expired_serves_as_long_as_its_windows_from_then_on() {
+    let desk = Desk::new(|it| it.stale_while_revalidate(seconds(5)));
+    desk.cache.insert("a".to_owned(), 1);
+    desk.cache.expire("a");
+    desk.clock.advance(seconds(4));
+    desk.cache.expire("a");
+    assert!(desk.cache.peek("a").is_some());
+    desk.clock.advance(seconds(1));
+    assert_eq!(desk.cache.peek("a"), None, "twice is not longer");
+}
+
+#[test]
+fn expire_of_what_serves_only_fresh_ends_it() {
+    let desk = Desk::new(|it| it);
+    desk.cache.insert("a".to_owned(), 1);
+    desk.cache.expire("a");
+    desk.cache.expire("b");
+    assert_eq!((desk.cache.peek("a"), desk.cache.peek("b")), (None, None));
+}
+
+#[test]
+fn a17_a_caller_that_wrote_refuses_what_began_before() {
+    let desk = Desk::new(|it| it.stale_if_error(seconds(600)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    let mark = desk.cache.mark();
+    let work = s.work("a");
+    let call = s.seat(desk.ask("a", Some(mark), None, work));
+    assert!(!s.poll(call), "the value is fresh, but not for this caller");
+    assert_eq!(at_once(&mut s, "a"), (1, "fresh"));
+    s.fail_work("a", "oops");
+    assert!(
+        s.error(call).is_work(),
+        "nor does it serve if loading fails"
+    );
+    let work = s.work("a");
+    let call = s.seat(desk.ask("a", Some(mark), None, work));
+    assert!(!s.poll(call));
+    s.finish_work("a", 2);
+    assert_eq!(s.answer(call), Some(2));
+    let work = s.work("a");
+    let call = s.seat(desk.ask("a", Some(mark), None, work));
+    assert_eq!((s.answer(call), s.starts("a")), (Some(2), 3));
+}
+
+#[test]
+fn a17_a_caller_that_wrote_joins_no_load_that_began_before() {
+    let desk = Desk::new(|it| it);
+    let mut s = desk.script();
+    let old = waits(&mut s, "a");
+    let mark = desk.cache.mark();
+    let work = s.work("a");
+    let new = s.seat(desk.ask("a", Some(mark), None, work));
+    assert!(!s.poll(new));
+    let joins = waits(&mut s, "a");
+    assert_eq!(s.starts("a"), 2);
+    s.finish_run("a", 1, 2);
+    assert_eq!((s.answer(new), s.answer(joins)), (Some(2), Some(2)));
+    s.finish_run("a", 0, 1);
+    assert_eq!(
+        (s.answer(old), desk.cache.get("a")),
+        (Some(1), Some(2)),
+        "the older one lands last"
+    );
+    desk.cache.insert("b".to_owned(), 5);
+    let work = s.work("b");
+    let call = s.seat(desk.ask("b", Some(mark), None, work));
+    assert_eq!(
+        s.answer(call),
+        Some(5),
+        "what was inserted after the mark is fresh enough"
+    );
+}
+
+/// A value that comes between a caller's look and its flight, as by another thread: here by the observer, which is told that the
+/// flight has started before its work is made.
+#[test]
+fn a19_who_becomes_a_leader_looks_once_more() {
+    let late = Arc::new(OnceLock::<Prices>::new());
+    let there = late.clone();
+    let desk = Desk::new(|it| {
+        it.observer(move |key: &String, event: &Event<'_>| {
+            if let (Event::Started, Some(cache)) = (event, there.get()) {
+                cache.insert(key.clone(), 1);
+            }
+        })
+    });
+    let mut s = desk.script();
+    assert!(late.set(desk.cache.clone()).is_ok());
+    assert_eq!(at_once(&mut s, "a"), (1, "fresh"));
+    assert_eq!((s.starts("a"), desk.cache.stats().loads), (0, 0));
+}
+
+#[test]
+fn a18_a_call_after_a_failure_starts_anew() {
+    let desk = Desk::new(|it| it);
+    let mut s = desk.script();
+    let calls = [waits(&mut s, "a"), waits(&mut s, "a"), waits(&mut s, "a")];
+    s.fail_work("a", "oops");
+    for call in calls {
+        assert!(s.error(call).is_work());
+    }
+    assert_eq!(s.starts("a"), 1, "one start for all who waited");
+    fill(&mut s, "a", 1);
+}
+
+#[test]
+fn a_load_that_is_dropped_leaves_no_ticket_and_no_value() {
+    let desk = Desk::new(|it| it);
+    let mut s = desk.script();
+    let call = waits(&mut s, "a");
+    s.drop_call(call);
+    assert!(s.is_dropped("a", 0));
+    assert_eq!((desk.cache.stats().loading, desk.cache.len()), (0, 0));
+    fill(&mut s, "a", 1);
+    assert_eq!(desk.cache.stats().fenced, 0);
+}
+
+#[test]
+fn a20_two_caches_with_one_key_know_nothing_of_each_other() {
+    let (prices, stocks) = (Desk::new(|it| it), Desk::new(|it| it));
+    let (mut p, mut s) = (prices.script(), stocks.script());
+    let (price, stock) = (waits(&mut p, "a"), waits(&mut s, "a"));
+    s.finish_work("a", 2);
+    p.finish_work("a", 1);
+    assert_eq!((p.answer(price), s.answer(stock)), (Some(1), Some(2)));
+    prices.cache.invalidate("a");
+    assert_eq!(
+        (prices.cache.get("a"), stocks.cache.get("a")),
+        (None, Some(2))
+    );
+}

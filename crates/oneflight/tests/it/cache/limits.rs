@@ -1,0 +1,219 @@
+//! How long callers wait, and how many.
+
+use super::script::{Desk, at_once, fill, seconds, waits};
+use crate::script::Call;
+use oneflight::cache::Overflow;
+
+#[test]
+fn a8_a_caller_that_gives_up_takes_nothing_from_the_others() {
+    let desk = Desk::new(|it| it.wait_timeout(seconds(5)));
+    let mut s = desk.script();
+    let first = waits(&mut s, "a");
+    desk.clock.advance(seconds(3));
+    let second = waits(&mut s, "a");
+    desk.clock.advance(seconds(2));
+    assert!(s.error(first).is_timeout());
+    assert!(s.is_waiting(second));
+    s.finish_work("a", 1);
+    assert_eq!((s.answer(second), s.starts("a")), (Some(1), 1));
+    assert_eq!(desk.cache.stats().timed_out, 1);
+}
+
+#[test]
+fn a_caller_may_have_a_limit_of_its_own() {
+    let desk = Desk::new(|it| it.wait_timeout(seconds(5)));
+    let mut s = desk.script();
+    let (short, long) = (s.work("a"), s.work("a"));
+    let short = s.seat(desk.ask("a", None, Some(seconds(1)), short));
+    let long = s.seat(desk.ask("a", None, Some(seconds(60)), long));
+    assert!(!s.poll(short) && !s.poll(long));
+    desk.clock.advance(seconds(1));
+    assert!(s.error(short).is_timeout());
+    desk.clock.advance(seconds(6));
+    s.settle();
+    assert!(s.is_waiting(long));
+}
+
+#[test]
+fn the_last_caller_that_gives_up_drops_the_load_unless_there_is_a_spawner() {
+    for has_spawner in [false, true] {
+        let limit = |it: super::script::Prepared| it.wait_timeout(seconds(5));
+        let desk = match has_spawner {
+            true => Desk::behind(limit),
+            false => Desk::new(limit),
+        };
+        let mut s = desk.script();
+        let call = waits(&mut s, "a");
+        desk.clock.advance(seconds(5));
+        assert!(s.error(call).is_timeout());
+        assert_eq!(s.is_dropped("a", 0), !has_spawner);
+        if has_spawner {
+            s.finish_work("a", 1);
+            desk.run_behind();
+            assert_eq!(
+                at_once(&mut s, "a"),
+                (1, "fresh"),
+                "callers in a hurry fill the cache"
+            );
+        }
+    }
+}
+
+#[test]
+fn staggered_callers_with_short_limits_end_in_one_load() {
+    let desk = Desk::behind(|it| it.wait_timeout(seconds(5)).max_flight(seconds(600)));
+    let mut s = desk.script();
+    let calls: Vec<Call> = (0..20)
+        .map(|_| {
+            let call = waits(&mut s, "a");
+            desk.clock.advance(seconds(2));
+            s.settle();
+            desk.run_behind();
+            call
+        })
+        .collect();
+    s.finish_work("a", 1);
+    desk.run_behind();
+    let served = calls
+        .into_iter()
+        .filter(|&call| s.answer(call) == Some(1))
+        .count();
+    assert_eq!((served, s.starts("a")), (2, 1));
+    assert_eq!(at_once(&mut s, "a"), (1, "fresh"));
+}
+
+#[test]
+fn a_limit_that_passes_gives_a_stale_value_that_serves_on_errors() {
+    let desk = Desk::new(|it| it.wait_timeout(seconds(5)).stale_if_error(seconds(600)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(60));
+    let call = waits(&mut s, "a");
+    desk.clock.advance(seconds(5));
+    assert_eq!(
+        (s.answer(call), desk.source(call)),
+        (Some(1), "stale on error")
+    );
+    let told = desk.part(call).error;
+    assert_eq!(told.as_deref(), Some("timed out waiting for a flight"));
+}
+
+#[test]
+fn a29_a_load_that_hangs_frees_its_key_and_lands_nowhere() {
+    let desk = Desk::new(|it| it.max_flight(seconds(5)));
+    let mut s = desk.script();
+    let hangs = waits(&mut s, "a");
+    s.keep(hangs);
+    desk.clock.advance(seconds(5));
+    let call = waits(&mut s, "a");
+    assert_eq!((s.starts("a"), s.is_dropped("a", 0)), (2, true));
+    s.finish_work("a", 2);
+    assert_eq!(s.answer(call), Some(2));
+    assert!(s.poll(hangs) && s.error(hangs).is_overdue());
+    assert_eq!(desk.cache.get("a"), Some(2));
+}
+
+#[test]
+fn no_more_wait_than_may_and_the_rest_is_refused() {
+    let desk = Desk::new(|it| it.max_waiters(2, Overflow::Refuse));
+    let mut s = desk.script();
+    let (a, b) = (waits(&mut s, "a"), waits(&mut s, "a"));
+    let c = s.call("a");
+    assert!(s.error(c).is_full());
+    waits(&mut s, "b");
+    s.drop_call(a);
+    let d = waits(&mut s, "a");
+    s.finish_work("a", 1);
+    assert_eq!(
+        (s.answer(b), s.answer(d), s.starts("a")),
+        (Some(1), Some(1), 1)
+    );
+    assert_eq!(desk.cache.stats().refused, 1);
+}
+
+#[test]
+fn a_result_that_is_ready_is_not_refused_for_the_crowd() {
+    let desk = Desk::new(|it| it.max_waiters(1, Overflow::Refuse));
+    let mut s = desk.script();
+    let a = waits(&mut s, "a");
+    s.finish_work("a", 1);
+    assert_eq!(s.answer(a), Some(1));
+    for _ in 0..10 {
+        assert_eq!(at_once(&mut s, "a"), (1, "fresh"));
+    }
+    assert_eq!(desk.cache.stats().refused, 0);
+}
+
+#[test]
+fn a_crowd_may_be_given_what_is_stale() {
+    let desk = Desk::new(|it| {
+        it.max_waiters(1, Overflow::Stale)
+            .stale_if_error(seconds(600))
+    });
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(60));
+    let loads = waits(&mut s, "a");
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    s.finish_work("a", 2);
+    assert_eq!(s.answer(loads), Some(2));
+    waits(&mut s, "b");
+    let call = s.call("b");
+    assert!(s.error(call).is_full(), "there is nothing stale");
+}
+
+#[test]
+fn a_crowd_may_load_by_itself() {
+    let desk = Desk::new(|it| it.max_waiters(1, Overflow::Load));
+    let mut s = desk.script();
+    let (a, b) = (waits(&mut s, "a"), waits(&mut s, "a"));
+    assert_eq!(s.starts("a"), 2);
+    s.finish_run("a", 1, 2);
+    assert_eq!((s.answer(b), desk.source(b)), (Some(2), "loaded"));
+    assert_eq!(desk.cache.get("a"), Some(2));
+    s.finish_run("a", 0, 1);
+    assert_eq!(
+        (s.answer(a), desk.cache.get("a")),
+        (Some(1), Some(2)),
+        "the later load counts"
+    );
+    desk.cache.invalidate("a");
+    let (_c, d) = (waits(&mut s, "a"), waits(&mut s, "a"));
+    desk.cache.invalidate("a");
+    s.finish_run("a", 3, 4);
+    assert_eq!(
+        (s.answer(d), desk.cache.get("a")),
+        (Some(4), None),
+        "it is fenced, too"
+    );
+}
+
+#[test]
+fn a_refresh_behind_takes_no_place_of_a_waiter() {
+    let desk = Desk::behind(|it| {
+        it.max_waiters(1, Overflow::Refuse)
+            .stale_while_revalidate(seconds(10))
+    });
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(60));
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    desk.clock.advance(seconds(10));
+    let call = waits(&mut s, "a");
+    s.finish_work("a", 2);
+    assert_eq!(s.answer(call), Some(2));
+}
+
+#[test]
+fn a21_a_load_that_asks_for_its_own_key_gets_an_error() {
+    let desk = Desk::new(|it| it);
+    let cache = desk.cache.clone();
+    let again = desk.cache.clone();
+    let call = cache.get_or_load("a", move || async move {
+        let inner = again.get_or_load("a", || async { Ok(1) }).await;
+        assert!(inner.is_err_and(|error| error.is_reentrant()));
+        Ok(2)
+    });
+    let answer = futures_util::FutureExt::now_or_never(call).expect("it hangs");
+    assert_eq!(answer.ok(), Some(2));
+}
