@@ -30,6 +30,7 @@
 //! | [`Group`] | the work for a key that is in flight now |
 //! | [`Scoped`] | the same, for work that borrows or is not `Send`; a leader that is dropped passes the key on |
 //! | [`batch::Loader`] | the round trip for all keys that wait right now |
+//! | `cache::Cache` | the load of a value that is kept; in the feature `cache` |
 //! | [`Builder`] | limits, tasks and clocks, chosen by values |
 //! | [`Observer`] | is told what becomes of every flight and call; with the feature `tracing` there is one that writes it there |
 //! | [`Clock`], [`Spawn`] | what a runtime hands in; with the feature `tokio` there is an adapter |
@@ -43,7 +44,7 @@
 //!
 //! # When not to use it
 //!
-//! * To keep answers: a flight that has landed is forgotten. Put a cache before it.
+//! * To keep answers: a flight that has landed is forgotten. Put a cache before it; there is one in the feature `cache`.
 //! * When callers may see different things: who joins gets the answer of the one who began. All that decides about the answer, the
 //!   caller's rights too, belongs in the key.
 //! * For work that must be done once for each call, such as a payment.

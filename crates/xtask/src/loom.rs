@@ -30,6 +30,8 @@ pub(crate) fn run(root: &Path) -> Result<String, String> {
             "test",
             "--package",
             "oneflight",
+            "--features",
+            "cache",
             "--test",
             "loom",
             "--release",

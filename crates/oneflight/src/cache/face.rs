@@ -4,7 +4,7 @@ use super::behind::{Behind, Idle};
 use super::builder::Builder;
 use super::counters::Stats;
 use super::entry::{Age, Stored, What};
-use super::inner::Inner;
+use super::inner::{Glance, Inner};
 use super::loading::Landed;
 use super::lookup::Lookup;
 use super::many::Many;
@@ -44,6 +44,15 @@ use std::hash::{BuildHasher, Hash};
 /// assert_eq!((a.unwrap(), b.unwrap(), ask().await.unwrap()), (350, 350, 350));
 /// assert_eq!(prices.stats().loads, 1);
 /// # }
+/// ```
+///
+/// Work that borrows from its request does not compile: a refresh may outlive it.
+/// ```compile_fail
+/// # use oneflight::cache::Cache;
+/// let cache: Cache<u32, usize> = Cache::new(100);
+/// let transaction = String::from("of the request");
+/// let call = cache.get_or_load(&1, || async { Ok(transaction.len()) });
+/// # futures_util::FutureExt::now_or_never(call);
 /// ```
 pub struct Cache<K, V, E = Infallible, S = RandomState> {
     pub(super) group: Group<K, Landed<V>, Error<E>, S>,
@@ -201,7 +210,12 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let stored = self.inner.find(key, Mark::FIRST)?;
+        match self.inner.glance(key, Mark::FIRST) {
+            Glance::Calm(value, _) => return Some(value),
+            Glance::Nothing => return None,
+            Glance::Other => {}
+        }
+        let stored = self.inner.peek(key, Mark::FIRST)?;
         let is_fresh = self.inner.now() < stored.times.fresh_until;
         match stored.what {
             What::Value(value) if is_fresh => Some(value),
@@ -268,7 +282,8 @@ where
                 // Once more, under the lock: no mark that is older than this insert refuses it.
                 entry.born = self.group.epoch();
                 entry.number = number;
-                inner.put(key, entry)
+                let replaces = inner.store.number(&key).is_some();
+                inner.put(key, entry, replaces)
             }
             None => inner.store.take(&key),
         });
@@ -311,7 +326,7 @@ where
                 ..kept
             };
             kept.times.expire(now);
-            Some(inner.store.replace(owned, kept))
+            Some(inner.replace(owned, kept))
         });
         drop(out);
         self.group.forget(key);
@@ -320,9 +335,9 @@ where
     /// Drops what is kept and can serve no more: it is dead, or was invalidated with all. It looks at every entry.
     pub fn purge(&self) {
         let (now, valid_from) = (self.inner.now(), self.inner.valid_from());
-        self.inner.store.retain(|stored| {
-            let is_needed = stored.times.serves_stale(now) || stored.backing_off(now).is_some();
-            is_needed && stored.born >= valid_from
+        self.inner.store.retain(|times, trouble, born| {
+            let backs_off = trouble.is_some_and(|trouble| now < trouble.until);
+            (times.serves_stale(now) || backs_off) && born >= valid_from
         });
     }
 

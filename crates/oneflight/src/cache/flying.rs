@@ -1,7 +1,7 @@
 //! A caller that waits for a load, and what it falls back on.
 
 use super::behind::Behind;
-use super::entry::Stored;
+use super::entry::{Age, Stored};
 use super::face::Cache;
 use super::inner::Inner;
 use super::loading::Landed;
@@ -11,9 +11,9 @@ use crate::clock::{self, Task};
 use crate::error::{Error, Other};
 use crate::flight::Join;
 use crate::sync::Arc;
+use crate::waiting::panics::guarded;
 use std::future::Future;
-use std::hash::BuildHasher;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -54,7 +54,10 @@ where
                 let polled = Pin::new(join).poll(context);
                 (polled.map_err(Error::flatten), led)
             }
-            Waits::Own(own) => (own.as_mut().poll(context), true),
+            Waits::Own(own) => {
+                let polled = guarded(|| own.as_mut().poll(context));
+                (polled.unwrap_or_else(|panic| Poll::Ready(Err(panic))), true)
+            }
         };
         polled.map(|landed| match landed {
             Ok(landed) => Ok(Outcome {
@@ -80,28 +83,37 @@ where
         let serves =
             kept.times.serves_on_error(now) && inner.policy.class_of(&error) == Failure::Transient;
         match kept.value() {
-            Some(value) if serves => {
-                inner.counters.stale_on_error.more();
-                Ok(Outcome {
-                    value: value.clone(),
-                    age: inner.since(kept.times.at, now),
-                    source: Source::StaleOnError(error),
-                })
-            }
+            Some(value) if serves => Ok(Outcome {
+                value: value.clone(),
+                age: inner.since(kept.times.at, now),
+                source: match kept.times.age(now) {
+                    // It was to be refreshed ahead.
+                    Age::Fresh => Source::Fresh,
+                    Age::Stale | Age::Grace | Age::Dead => {
+                        inner.counters.stale_on_error.more();
+                        Source::StaleOnError(error)
+                    }
+                },
+            }),
             _ => Err(error),
         }
     }
 
-    /// It has waited long enough for a better value than the stale one that is there; none if there is none any more.
+    /// It has waited long enough for a better value than the one that is there; none if there is none any more.
     pub(super) fn settle_for_stale(&mut self, inner: &Inner<K, V, E, S>) -> Option<Outcome<V, E>> {
         let now = inner.now();
         let kept = self.fallback.as_ref()?;
         let value = kept.value().filter(|_| kept.times.serves_stale(now))?;
-        inner.counters.stale.more();
         Some(Outcome {
             value: value.clone(),
             age: inner.since(kept.times.at, now),
-            source: Source::Stale,
+            source: match kept.times.age(now) {
+                Age::Fresh => Source::Fresh,
+                Age::Stale | Age::Grace | Age::Dead => {
+                    inner.counters.stale.more();
+                    Source::Stale
+                }
+            },
         })
     }
 
@@ -123,7 +135,13 @@ where
                     behind.run(pilot);
                 }
             }
-            Waits::Own(own) => behind.run(async move { drop(own.await) }),
+            Waits::Own(mut own) => behind.run(async move {
+                let polled = std::future::poll_fn(|context| {
+                    let polled = guarded::<_, E>(|| own.as_mut().poll(context).map(drop));
+                    polled.unwrap_or(Poll::Ready(()))
+                });
+                polled.await;
+            }),
         }
     }
 }

@@ -2,11 +2,11 @@
 //! group alive.
 
 use super::counters::Counters;
-use super::entry::{Stored, Time, Times, Trouble, What};
+use super::entry::{NEVER, Stored, Time, Times, Trouble, What};
 use super::fence::Fences;
 use super::loading::Landed;
 use super::policy::{Failure, Policy, nanos};
-use super::store::{Out, Store};
+use super::store::{Left, Store};
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::flight::Mark;
@@ -27,6 +27,14 @@ pub(super) struct Inner<K, V, E, S> {
     valid_from: AtomicU64,
     /// What the usual chance comes of.
     turns: Tally,
+}
+
+/// What a first look comes to.
+pub(super) enum Glance<V> {
+    Nothing,
+    Calm(V, Time),
+    /// All of the entry is to be looked at.
+    Other,
 }
 
 /// Which load, of which key: what a [`Ticket`](super::loading::Ticket) knows.
@@ -125,18 +133,25 @@ where
         }
     }
 
-    /// What is kept for a key and did not begin before `since`.
+    /// A value that serves, with when it was loaded, and needs no second thought (F7).
     #[inline]
-    pub(super) fn find<Q>(&self, key: &Q, since: Mark) -> Option<Stored<V, E>>
+    pub(super) fn glance<Q>(&self, key: &Q, since: Mark) -> Glance<V>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let stored = self.store.get(key)?;
-        (stored.born >= since && stored.born >= self.valid_from()).then_some(stored)
+        let Some(kept) = self.store.glance(key) else {
+            return Glance::Nothing;
+        };
+        let counts = kept.born >= since && kept.born >= self.valid_from();
+        let is_calm = counts && (kept.calm_until == NEVER || self.now() < kept.calm_until);
+        match kept.value {
+            Some(value) if is_calm => Glance::Calm(value, kept.at),
+            _ => Glance::Other,
+        }
     }
 
-    /// As [`find`](Self::find), but that is no use of it.
+    /// What is kept for a key and did not begin before `since`. That is no use of it.
     pub(super) fn peek<Q>(&self, key: &Q, since: Mark) -> Option<Stored<V, E>>
     where
         K: Borrow<Q>,
@@ -204,13 +219,14 @@ where
     pub(super) fn land(&self, key: K, load: Load, entry: Option<Stored<V, E>>) {
         self.counters.landed.more();
         let stored = self.fences.end(load.hash, load.number, || {
-            if self.is_overtaken(&key, load) {
+            let there = self.store.number(&key);
+            if there.is_some_and(|number| number > load.number) {
                 return None;
             }
             Some(match entry {
                 Some(mut entry) => {
                     entry.number = load.number;
-                    self.put(key, entry)
+                    self.put(key, entry, there.is_some())
                 }
                 None => self.store.take(&key),
             })
@@ -228,7 +244,8 @@ where
         }
         let now = self.now();
         let _out = self.fences.end(load.hash, load.number, || {
-            if self.is_overtaken(&key, load) {
+            let there = self.store.number(&key);
+            if there.is_some_and(|number| number > load.number) {
                 return None;
             }
             Some(match class {
@@ -239,24 +256,14 @@ where
         });
     }
 
-    fn is_overtaken(&self, key: &K, load: Load) -> bool {
-        let there = self.store.number(key);
-        there.is_some_and(|number| number > load.number)
-    }
-
-    fn remember_missing(
-        &self,
-        key: K,
-        load: Load,
-        error: &Error<E>,
-        now: Time,
-    ) -> Out<K, Stored<V, E>> {
+    fn remember_missing(&self, key: K, load: Load, error: &Error<E>, now: Time) -> Left<K, V, E> {
         if self.policy.negative.is_zero() {
             return self.store.take(&key);
         }
         let until = now.saturating_add(nanos(self.policy.negative));
         let what = What::Missing(error.clone());
-        self.put(key, Self::without_value(what, load, now, until))
+        let replaces = self.store.number(&key).is_some();
+        self.put(key, Self::without_value(what, load, now, until), replaces)
     }
 
     fn remember_trouble(
@@ -266,8 +273,9 @@ where
         error: &Error<E>,
         now: Time,
         permanent: bool,
-    ) -> Out<K, Stored<V, E>> {
+    ) -> Left<K, V, E> {
         let kept = self.store.peek(&key);
+        let replaces = kept.is_some();
         let before = kept.as_ref().and_then(|kept| kept.trouble.as_deref());
         let failures = before.map_or(0, |trouble| trouble.failures) + 1;
         let pause = self.policy.pause(failures);
@@ -285,13 +293,13 @@ where
                     kept.times.cut();
                 }
                 kept.trouble = trouble;
-                self.store.replace(key, kept)
+                self.replace(key, kept)
             }
             None => match trouble {
                 Some(trouble) => {
                     let mut entry = Self::without_value(What::Nothing, load, now, now);
                     entry.trouble = Some(trouble);
-                    self.put(key, entry)
+                    self.put(key, entry, replaces)
                 }
                 None => self.store.take(&key),
             },
@@ -316,12 +324,19 @@ where
     }
 
     /// Stores an entry, and counts who had to make room. Only under the fence.
-    pub(super) fn put(&self, key: K, entry: Stored<V, E>) -> Out<K, Stored<V, E>> {
-        let replaces = usize::from(self.store.number(&key).is_some());
-        let out = self.store.put(key, entry);
-        self.counters
-            .evicted
-            .add(out.count().saturating_sub(replaces));
+    pub(super) fn put(&self, key: K, entry: Stored<V, E>, replaces: bool) -> Left<K, V, E> {
+        let calm_until = self.policy.ahead.calm_until(&entry.times, entry.took);
+        let out = self.store.put(key, entry, calm_until);
+        let made_room = out.count().saturating_sub(replaces.into());
+        if made_room > 0 {
+            self.counters.evicted.add(made_room);
+        }
         out
+    }
+
+    /// Changes an entry that is there. Only under the fence.
+    pub(super) fn replace(&self, key: K, entry: Stored<V, E>) -> Left<K, V, E> {
+        let calm_until = self.policy.ahead.calm_until(&entry.times, entry.took);
+        self.store.replace(key, entry, calm_until)
     }
 }

@@ -1,5 +1,6 @@
 //! A call for one key, as a future.
 
+use super::entry::{Stored, Time};
 use super::face::Cache;
 use super::flying::{Answer, Flying, Rings, Timers};
 use super::loading::Single;
@@ -113,32 +114,33 @@ where
     E: Send + Sync + 'static,
     S: BuildHasher + Clone + Send + Sync + 'static,
 {
+    /// Looks. None if there is no hit, and the call goes on.
     #[inline]
-    fn step(&mut self, context: &mut Context<'_>) -> Poll<Answer<V, E>> {
-        if matches!(self.at, At::Start) {
-            match self.cache.look(&self.asked) {
-                Look::Hit(outcome) => {
-                    self.at = At::Done;
-                    return Poll::Ready(Ok(outcome));
-                }
-                Look::Miss(kept) => {
-                    let work = self.work.take();
-                    self.at = At::Done;
-                    let work =
-                        work.unwrap_or_else(|| panic!("the work is there until it is begun"));
-                    let work = move || Single { work: work() };
-                    match self.cache.begin(&self.asked, kept, work) {
-                        Begun::Now(answer) => return Poll::Ready(answer),
-                        Begun::Flying(flying) => {
-                            let is_kept = flying.fallback.is_some();
-                            let timers = Timers::new(self.cache, is_kept, self.limit);
-                            self.at = At::Flying(flying, timers);
-                        }
-                    }
-                }
+    fn look(&mut self) -> Option<Result<(V, Time), Answer<V, E>>> {
+        if !matches!(self.at, At::Start) {
+            return None;
+        }
+        self.at = At::Done;
+        match self.cache.look(&self.asked) {
+            Look::Hit(value, at) => Some(Ok((value, at))),
+            Look::Miss(kept) => self.begin(kept).map(Err),
+        }
+    }
+
+    /// Does what is to be done when there is no hit. None if the call is to wait.
+    fn begin(&mut self, kept: Option<Box<Stored<V, E>>>) -> Option<Answer<V, E>> {
+        let work = self.work.take();
+        let work = work.unwrap_or_else(|| panic!("the work is there until it is begun"));
+        let work = move || Single { work: work() };
+        match self.cache.begin(&self.asked, kept, work) {
+            Begun::Now(answer) => Some(answer),
+            Begun::Flying(flying) => {
+                let is_kept = flying.fallback.is_some();
+                let timers = Timers::new(self.cache, is_kept, self.limit);
+                self.at = At::Flying(flying, timers);
+                None
             }
         }
-        self.wait(context)
     }
 
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<Answer<V, E>> {
@@ -156,10 +158,11 @@ where
             match rings {
                 None => return Poll::Pending,
                 Some(Rings::Wait) => break flying.give_up(inner),
-                Some(Rings::Soft) => match flying.settle_for_stale(inner) {
-                    Some(outcome) => break Ok(outcome),
-                    None => {}
-                },
+                Some(Rings::Soft) => {
+                    if let Some(outcome) = flying.settle_for_stale(inner) {
+                        break Ok(outcome);
+                    }
+                }
             }
         };
         if let At::Flying(flying, _) = std::mem::replace(&mut self.at, At::Done) {
@@ -183,7 +186,12 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.get_mut().step(context).map_ok(|outcome| outcome.value)
+        let this = self.get_mut();
+        match this.look() {
+            Some(Ok((value, _))) => Poll::Ready(Ok(value)),
+            Some(Err(answer)) => Poll::Ready(answer.map(|outcome| outcome.value)),
+            None => this.wait(context).map_ok(|outcome| outcome.value),
+        }
     }
 }
 
@@ -216,7 +224,12 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.get_mut().0.step(context)
+        let this = &mut self.get_mut().0;
+        match this.look() {
+            Some(Ok((value, at))) => Poll::Ready(Ok(this.cache.outcome(value, at))),
+            Some(Err(answer)) => Poll::Ready(answer),
+            None => this.wait(context),
+        }
     }
 }
 

@@ -101,8 +101,8 @@ where
                 since: self.since,
             };
             let kept = match self.cache.look(&asked) {
-                Look::Hit(outcome) => {
-                    answers.push(Some(Ok(Some(outcome.value))));
+                Look::Hit(value, _) => {
+                    answers.push(Some(Ok(Some(value))));
                     continue;
                 }
                 Look::Miss(kept) => kept,

@@ -160,6 +160,22 @@ impl Lifetime {
 }
 
 impl Ahead {
+    /// Until when what is fresh is certainly not to be loaded anew.
+    pub(super) fn calm_until(self, times: &Times, took: u32) -> Time {
+        let life = times.fresh_until.saturating_sub(times.at);
+        let calm = match self {
+            _ if times.fresh_until == NEVER => NEVER,
+            Self::Never => times.fresh_until,
+            Self::After(part) => times.at.saturating_add((life as f64 * part) as Time),
+            Self::AtRandom(beta) => {
+                let most = (gap(beta, life as f64, took) * MOST) as Time;
+                let earliest = times.at.saturating_add(life / 2);
+                times.fresh_until.saturating_sub(most).max(earliest)
+            }
+        };
+        calm.min(times.fresh_until)
+    }
+
     /// True if what is fresh is to be loaded anew already. `took` is how many microseconds its load took.
     #[inline]
     pub(super) fn is_due(
@@ -186,16 +202,24 @@ impl Ahead {
 fn at_random(beta: f64, times: &Times, took: u32, now: Time, chance: impl FnOnce() -> u64) -> bool {
     let life = times.fresh_until.saturating_sub(times.at) as f64;
     let left = times.fresh_until.saturating_sub(now) as f64;
-    // What took no time, or longer than the value lives, says nothing: it would be due never, or always.
-    let gap = beta * (f64::from(took) * 1e3).clamp(life / 1e3, life / 4.0);
-    // No number makes more of it than 37 times, and nothing is due in the first half of its life.
-    if left > gap * 37.0 || left > life / 2.0 {
+    let gap = gap(beta, life, took);
+    // Nothing is due in the first half of its life.
+    if left > gap * MOST || left > life / 2.0 {
         return false;
     }
     // In (0, 1]: its logarithm is a number.
     let random = ((chance() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
     gap * -random.ln() >= left
 }
+
+/// How much before its expiry a value is due, but for chance. What took no time, or longer than the value lives, says nothing: it
+/// would be due never, or always.
+fn gap(beta: f64, life: f64, took: u32) -> f64 {
+    beta * (f64::from(took) * 1e3).clamp(life / 1e3, life / 4.0)
+}
+
+/// No number of 53 bits has a larger logarithm.
+const MOST: f64 = 37.0;
 
 impl<K, V, E> Policy<K, V, E> {
     /// What a failure means.
@@ -324,6 +348,20 @@ mod tests {
         }
         let none = Lifetime::of(Duration::ZERO).times(7, 1.0);
         assert!(Ahead::AtRandom(1.0).is_due(&none, 0, 7, || u64::MAX));
+    }
+
+    #[test]
+    fn as_long_as_it_is_calm_nothing_is_due() {
+        for ahead in [Ahead::Never, Ahead::After(0.3), Ahead::AtRandom(1.0)] {
+            for took in [0, 1_000, 500_000, u32::MAX] {
+                let calm = ahead.calm_until(&times(), took);
+                assert!(calm <= times().fresh_until);
+                assert!(!ahead.is_due(&times(), took, calm - 1, || 0), "{ahead:?}");
+            }
+        }
+        assert_eq!(Ahead::After(0.5).calm_until(&times(), 0), 30 * SECOND);
+        let forever = Lifetime::forever().times(0, 1.0);
+        assert_eq!(Ahead::AtRandom(1.0).calm_until(&forever, 9), NEVER);
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use super::entry::{Age, Stored, Time, What};
 use super::face::Cache;
 use super::flying::{Answer, Flying, Waits};
-use super::inner::Load;
+use super::inner::{Glance, Load};
 use super::loading::{Landed, Loading, Ticket};
 use super::outcome::{Outcome, Source};
 use super::policy::Overflow;
 use crate::error::{Error, Other};
 use crate::flight::{Mark, Terms};
-use crate::waiting::panics::overheard;
+use crate::waiting::panics::{guarded, overheard};
 use std::borrow::Borrow;
 use std::fmt;
 use std::future::Future;
@@ -17,7 +17,8 @@ use std::hash::{BuildHasher, Hash};
 
 /// What a look into the store comes to.
 pub(super) enum Look<V, E> {
-    Hit(Outcome<V, E>),
+    /// A fresh value, and when it was loaded.
+    Hit(V, Time),
     /// Something else is to be done, with what is kept.
     Miss(Option<Box<Stored<V, E>>>),
 }
@@ -49,28 +50,51 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
+        match self.inner.glance(asked.key, asked.since) {
+            Glance::Calm(value, at) => self.hit(value, at),
+            Glance::Nothing => Look::Miss(None),
+            Glance::Other => self.look_twice(asked),
+        }
+    }
+
+    #[inline]
+    fn hit(&self, value: V, at: Time) -> Look<V, E> {
+        if self.inner.policy.count_hits {
+            self.inner.counters.hits.more();
+        }
+        Look::Hit(value, at)
+    }
+
+    /// Looks at all of the entry.
+    #[cold]
+    fn look_twice<Q>(&self, asked: &Asked<'_, Q>) -> Look<V, E>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
         let inner = &*self.inner;
-        let Some(stored) = inner.find(asked.key, asked.since) else {
+        let Some(stored) = inner.peek(asked.key, asked.since) else {
             return Look::Miss(None);
         };
         let now = inner.now();
-        let is_due = || {
-            let ahead = inner.policy.ahead;
-            ahead.is_due(&stored.times, stored.took, now, || inner.chance())
-        };
-        if now >= stored.times.fresh_until || stored.value().is_none() || is_due() {
+        let (times, ahead) = (stored.times, inner.policy.ahead);
+        let is_due = || ahead.is_due(&times, stored.took, now, || inner.chance());
+        if now >= times.fresh_until || stored.value().is_none() || is_due() {
             return Look::Miss(Some(Box::new(stored)));
         }
-        let age = inner.since(stored.times.at, now);
         match stored.what {
-            What::Value(value) => {
-                if inner.policy.count_hits {
-                    inner.counters.hits.more();
-                }
-                let source = Source::Fresh;
-                Look::Hit(Outcome { value, source, age })
-            }
+            What::Value(value) => self.hit(value, times.at),
             What::Missing(_) | What::Nothing => Look::Miss(None),
+        }
+    }
+
+    /// A hit, with where it is from.
+    #[inline]
+    pub(super) fn outcome(&self, value: V, at: Time) -> Outcome<V, E> {
+        Outcome {
+            value,
+            source: Source::Fresh,
+            age: self.inner.age_of(at),
         }
     }
 
@@ -219,16 +243,20 @@ where
         F: Future<Output = Result<V, Error<E>>> + Send + 'static,
     {
         // It may have landed a moment ago.
-        if let Look::Hit(outcome) = self.look(asked) {
-            return Begun::Now(Ok(outcome));
+        if let Look::Hit(value, at) = self.look(asked) {
+            return Begun::Now(Ok(self.outcome(value, at)));
         }
         let overflow = self.inner.policy.waiters.map(|it| it.1);
         if overflow == Some(Overflow::Load) {
-            let own = self.make(asked, kept.as_ref().map(|kept| kept.times.at), false, work);
-            return Begun::Flying(Flying {
-                waits: Waits::Own(Box::pin(own)),
-                fallback: kept,
-            });
+            let seen = kept.as_ref().map(|kept| kept.times.at);
+            // A flight would catch its panics, too.
+            return match guarded(|| self.make(asked, seen, false, work)) {
+                Err(panic) => Begun::Now(Err(panic)),
+                Ok(own) => Begun::Flying(Flying {
+                    waits: Waits::Own(Box::pin(own)),
+                    fallback: kept.filter(|kept| kept.value().is_some()),
+                }),
+            };
         }
         let now = self.inner.now();
         let serves = overflow == Some(Overflow::Stale);

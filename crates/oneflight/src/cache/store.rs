@@ -1,8 +1,14 @@
 //! The bounded store: quick_cache, which decides who must go when room is short. Nobody else knows it.
 //!
 //! What it calls of the user's under its locks is `Hash` and `Eq` of keys and `Clone` of values; what it drops is handed out.
+//!
+//! A hit pays for every byte that the library copies for it. So what a hit needs stands in front, and the rest in a box that a copy
+//! does without; who needs all asks for it ([`Store::peek`]).
 
-use super::entry::Stored;
+use super::entry::{Stored, Time, Times, Trouble, What};
+use crate::error::Error;
+use crate::flight::Mark;
+use crate::sync::Arc;
 use quick_cache::sync::Cache;
 use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
 use std::borrow::Borrow;
@@ -10,7 +16,86 @@ use std::hash::{BuildHasher, Hash};
 
 /// What is kept.
 pub(super) struct Store<K, V, E, S> {
-    kept: Cache<K, Stored<V, E>, ByWeight, S, HandedOut>,
+    kept: Cache<K, Kept<V, E>, ByWeight, S, HandedOut>,
+}
+
+/// An entry as it is kept. A copy of it has no rest.
+pub(super) struct Kept<V, E> {
+    pub(super) value: Option<V>,
+    /// Before this, the value is fresh, and nothing else is to be thought of.
+    pub(super) calm_until: Time,
+    pub(super) at: Time,
+    pub(super) born: Mark,
+    rest: Option<Box<Rest<E>>>,
+}
+
+/// What a hit does not need.
+struct Rest<E> {
+    missing: Option<Error<E>>,
+    times: Times,
+    number: u64,
+    trouble: Option<Arc<Trouble<E>>>,
+    took: u32,
+    weight: u32,
+}
+
+impl<V, E> Kept<V, E> {
+    fn new(stored: Stored<V, E>, calm_until: Time) -> Self {
+        let (value, missing) = match stored.what {
+            What::Value(value) => (Some(value), None),
+            What::Missing(error) => (None, Some(error)),
+            What::Nothing => (None, None),
+        };
+        Self {
+            value,
+            calm_until,
+            at: stored.times.at,
+            born: stored.born,
+            rest: Some(Box::new(Rest {
+                missing,
+                times: stored.times,
+                number: stored.number,
+                trouble: stored.trouble,
+                took: stored.took,
+                weight: stored.weight,
+            })),
+        }
+    }
+
+    /// All of it.
+    fn whole(&self) -> Option<Stored<V, E>>
+    where
+        V: Clone,
+    {
+        let rest = self.rest.as_ref()?;
+        let what = match (&self.value, &rest.missing) {
+            (Some(value), _) => What::Value(value.clone()),
+            (None, Some(error)) => What::Missing(error.clone()),
+            (None, None) => What::Nothing,
+        };
+        Some(Stored {
+            what,
+            times: rest.times,
+            born: self.born,
+            number: rest.number,
+            trouble: rest.trouble.clone(),
+            took: rest.took,
+            weight: rest.weight,
+        })
+    }
+}
+
+impl<V: Clone, E> Clone for Kept<V, E> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self {
+            value: self.value.clone(),
+            calm_until: self.calm_until,
+            at: self.at,
+            born: self.born,
+            rest: None,
+        }
+    }
 }
 
 /// How large a store is.
@@ -28,10 +113,10 @@ pub(super) struct Room {
 #[derive(Clone, Debug)]
 struct ByWeight;
 
-impl<K, V, E> Weighter<K, Stored<V, E>> for ByWeight {
+impl<K, V, E> Weighter<K, Kept<V, E>> for ByWeight {
     #[inline]
-    fn weight(&self, _: &K, stored: &Stored<V, E>) -> u64 {
-        stored.weight.into()
+    fn weight(&self, _: &K, kept: &Kept<V, E>) -> u64 {
+        kept.rest.as_ref().map_or(1, |rest| rest.weight.into())
     }
 }
 
@@ -56,10 +141,10 @@ impl<K, T> Default for Out<K, T> {
 }
 
 impl<K, T> Out<K, T> {
-    fn push(&mut self, key: K, stored: T) {
+    fn push(&mut self, key: K, kept: T) {
         match self.first.iter_mut().find(|place| place.is_none()) {
-            Some(place) => *place = Some((key, stored)),
-            None => self.more.push((key, stored)),
+            Some(place) => *place = Some((key, kept)),
+            None => self.more.push((key, kept)),
         }
     }
 
@@ -72,8 +157,8 @@ impl<K, T> Out<K, T> {
 impl<K, T> Lifecycle<K, T> for HandedOut {
     type RequestState = Out<K, T>;
 
-    fn on_evict(&self, out: &mut Out<K, T>, key: K, stored: T) {
-        out.push(key, stored);
+    fn on_evict(&self, out: &mut Out<K, T>, key: K, kept: T) {
+        out.push(key, kept);
     }
 }
 
@@ -98,9 +183,9 @@ where
         }
     }
 
-    /// The entry for a key; it counts as used.
+    /// What a hit needs of the entry for a key. It counts as used.
     #[inline]
-    pub(super) fn get<Q>(&self, key: &Q) -> Option<Stored<V, E>>
+    pub(super) fn glance<Q>(&self, key: &Q) -> Option<Kept<V, E>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -114,7 +199,7 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.kept.peek(key)
+        self.look(key, Kept::whole).flatten()
     }
 
     /// The number of the entry for a key.
@@ -123,46 +208,62 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let mut number = None;
-        // A look that copies no value.
-        let none = self.kept.remove_if(key, |stored| {
-            number = Some(stored.number);
-            false
-        });
-        debug_assert!(none.is_none(), "a look takes nothing out");
-        number
+        let number = |kept: &Kept<V, E>| kept.rest.as_ref().map(|rest| rest.number);
+        self.look(key, number).flatten()
     }
 
-    pub(super) fn put(&self, key: K, stored: Stored<V, E>) -> Out<K, Stored<V, E>> {
+    /// A look at an entry, where it is.
+    fn look<Q, R>(&self, key: &Q, look: impl FnOnce(&Kept<V, E>) -> R) -> Option<R>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let mut seen = None;
+        // The library's one way to look without a copy.
+        let taken = self.kept.remove_if(key, |kept| {
+            seen = Some(look(kept));
+            false
+        });
+        debug_assert!(taken.is_none(), "a look takes nothing out");
+        seen
+    }
+
+    pub(super) fn put(&self, key: K, stored: Stored<V, E>, calm_until: Time) -> Left<K, V, E> {
         let mut out = Out::default();
-        self.kept.insert_with_lifecycle(key, stored, &mut out);
+        let kept = Kept::new(stored, calm_until);
+        self.kept.insert_with_lifecycle(key, kept, &mut out);
         out
     }
 
     /// Puts another entry in the place of the one for a key, if it is still there. That is no use of it.
-    pub(super) fn replace(&self, key: K, stored: Stored<V, E>) -> Out<K, Stored<V, E>> {
+    pub(super) fn replace(&self, key: K, stored: Stored<V, E>, calm_until: Time) -> Left<K, V, E> {
         let mut out = Out::default();
-        let put = (self.kept).replace_with_lifecycle(key, stored, true, &mut out);
-        if let Err((key, stored)) = put {
-            out.push(key, stored);
+        let kept = Kept::new(stored, calm_until);
+        let put = (self.kept).replace_with_lifecycle(key, kept, true, &mut out);
+        if let Err((key, kept)) = put {
+            out.push(key, kept);
         }
         out
     }
 
-    pub(super) fn take<Q>(&self, key: &Q) -> Out<K, Stored<V, E>>
+    pub(super) fn take<Q>(&self, key: &Q) -> Left<K, V, E>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         let mut out = Out::default();
-        if let Some((key, stored)) = self.kept.remove(key) {
-            out.push(key, stored);
+        if let Some((key, kept)) = self.kept.remove(key) {
+            out.push(key, kept);
         }
         out
     }
 
-    pub(super) fn retain(&self, keep: impl Fn(&Stored<V, E>) -> bool) {
-        self.kept.retain(|_, stored| keep(stored));
+    /// Drops all entries but those for which it holds of their times, their trouble and when they began.
+    pub(super) fn retain(&self, keep: impl Fn(&Times, Option<&Trouble<E>>, Mark) -> bool) {
+        self.kept.retain(|_, kept| {
+            let rest = kept.rest.as_ref();
+            rest.is_some_and(|rest| keep(&rest.times, rest.trouble.as_deref(), kept.born))
+        });
     }
 
     pub(super) fn len(&self) -> usize {
@@ -173,3 +274,6 @@ where
         self.kept.weight()
     }
 }
+
+/// What has left a store.
+pub(super) type Left<K, V, E> = Out<K, Kept<V, E>>;

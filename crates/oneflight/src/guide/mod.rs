@@ -9,6 +9,7 @@
 //! | [`keys`] | What belongs in a key? Which keys leak one user's data to another? |
 //! | [`values`] | What can be shared, and what does sharing cost? |
 //! | [`fresh_reads`] | How does a caller read what it has just written? |
+//! | `cache` (in the feature `cache`) | How do I keep what has landed, and what when it is old? |
 //! | [`batches`] | How do I load many keys in one round trip? |
 //! | [`scoped`] | What if the work borrows, or is not `Send`? |
 //! | [`observing`] | What is it doing? |
@@ -36,6 +37,10 @@ pub mod values {}
 
 #[doc = include_str!("fresh_reads.md")]
 pub mod fresh_reads {}
+
+#[cfg(feature = "cache")]
+#[doc = include_str!("cache.md")]
+pub mod cache {}
 
 #[doc = include_str!("batches.md")]
 pub mod batches {}

@@ -111,3 +111,27 @@ fn clocks_and_spawners_may_be_chosen_when_the_program_runs() {
     fn future<F: Future>() {}
     future::<Join<'_, K, V, E, S>>();
 }
+
+#[cfg(feature = "cache")]
+#[test]
+fn a_cache_its_calls_and_what_they_return_are_as_sendable_as_their_parts() {
+    use oneflight::cache::{self, Cache, Idle, Lookup, Many, Peeked, Source};
+    type Work = fn() -> Ready<Result<V, E>>;
+    shared::<Cache<K, V, E>>();
+    cloned::<Cache<K, V, E>>();
+    shared::<cache::Builder<K, V, E>>();
+    sent::<Lookup<'_, K, Work, K, V, E>>();
+    sent::<cache::WithOutcome<'_, K, Work, K, V, E>>();
+    sent::<Many<'_, K, V, E>>();
+    sent::<Idle<'_>>();
+    moved::<Lookup<'_, K, Work, K, V, E>>();
+    moved::<Many<'_, K, V, E>>();
+    shared::<cache::Outcome<V, E>>();
+    shared::<cache::Stats>();
+    shared::<Peeked<V>>();
+    cloned::<Source<E>>();
+    shown::<Cache<K, Plain<V>, E>>();
+    shown::<cache::Builder<K, Plain<V>, E>>();
+    shown::<Lookup<'_, K, Work, K, Plain<V>, E>>();
+    shown::<Many<'_, K, Plain<V>, E>>();
+}

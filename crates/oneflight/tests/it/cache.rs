@@ -3,7 +3,10 @@
 mod fences;
 mod limits;
 mod many;
+mod model;
 mod refresh;
 mod room;
 mod script;
+mod sizes;
 mod stale;
+mod threads;

@@ -33,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 mod abandon_against_autopilot;
+mod cache;
 mod end_from_outside;
 mod forget_against_landing;
 mod hand_over_of_driver;

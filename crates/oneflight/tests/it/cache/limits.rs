@@ -217,3 +217,14 @@ fn a21_a_load_that_asks_for_its_own_key_gets_an_error() {
     let answer = futures_util::FutureExt::now_or_never(call).expect("it hangs");
     assert_eq!(answer.ok(), Some(2));
 }
+
+#[test]
+fn a_panic_of_a_load_of_ones_own_is_an_error_too() {
+    let desk = Desk::new(|it| it.max_waiters(1, Overflow::Load));
+    let mut s = desk.script();
+    let (first, own) = (waits(&mut s, "a"), waits(&mut s, "a"));
+    s.panic_run("a", 1, "boom");
+    assert_eq!(s.error(own).panic_message(), Some("boom"));
+    s.finish_run("a", 0, 1);
+    assert_eq!(s.answer(first), Some(1));
+}

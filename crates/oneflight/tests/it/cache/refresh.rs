@@ -330,7 +330,9 @@ fn jitter_comes_from_the_chance_that_is_handed_in() {
             .chance(move || chances[turn.fetch_add(1, Ordering::Relaxed) as usize])
     });
     let keys = ["a", "b", "c"];
-    keys.map(|key| desk.cache.insert(key.to_owned(), 1));
+    for key in keys {
+        desk.cache.insert(key.to_owned(), 1);
+    }
     let fresh = || keys.map(|key| desk.cache.get(key).is_some());
     desk.clock.advance(seconds(29));
     assert_eq!(fresh(), [true, true, true]);

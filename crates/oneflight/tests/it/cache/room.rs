@@ -21,7 +21,7 @@ fn what_is_used_stays() {
     let cache: Cache<u32, u32> = Cache::new(1000);
     (0..500).for_each(|key| cache.insert(key, key));
     for scan in 1..20 {
-        (0..500).for_each(|key| drop(cache.get(&key)));
+        (0..500).for_each(|key| _ = cache.get(&key));
         (0..500).for_each(|key| cache.insert(1000 * scan + key, key));
     }
     let there = (0..500).filter(|key| cache.peek(key).is_some()).count();

@@ -366,3 +366,36 @@ fn a39_ages_are_those_of_the_clock_that_was_handed_in() {
         Some(seconds(7))
     );
 }
+
+#[test]
+fn who_refreshes_for_all_and_fails_gets_what_all_get() {
+    let desk = Desk::new(|it| it.stale_while_revalidate(seconds(30)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(60));
+    let refreshes = waits(&mut s, "a");
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    s.fail_work("a", "outage");
+    assert_eq!(s.answer(refreshes), Some(1));
+    assert_eq!(desk.source(refreshes), "stale on error");
+}
+
+#[test]
+fn a_fresh_value_that_could_not_be_refreshed_ahead_is_fresh() {
+    let desk = Desk::new(|it| it.refresh_ahead(0.5).wait_timeout(seconds(5)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(30));
+    let refreshes = waits(&mut s, "a");
+    s.fail_work("a", "outage");
+    assert_eq!(
+        (s.answer(refreshes), desk.source(refreshes)),
+        (Some(1), "fresh")
+    );
+    let refreshes = waits(&mut s, "a");
+    desk.clock.advance(seconds(5));
+    assert_eq!(
+        (s.answer(refreshes), desk.source(refreshes)),
+        (Some(1), "fresh")
+    );
+}
