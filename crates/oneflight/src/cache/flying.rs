@@ -80,8 +80,8 @@ where
             return Err(error);
         };
         let now = inner.now();
-        let serves =
-            kept.times.serves_on_error(now) && inner.policy.class_of(&error) == Failure::Transient;
+        let may_serve = kept.times.age(now) == Age::Stale || kept.times.serves_on_error(now);
+        let serves = may_serve && inner.policy.class_of(&error) == Failure::Transient;
         match kept.value() {
             Some(value) if serves => Ok(Outcome {
                 value: value.clone(),
