@@ -157,10 +157,11 @@ where
     /// # Examples
     /// ```
     /// # use oneflight::cache::Cache;
-    /// # let wait = |future| futures_util::FutureExt::now_or_never(future).unwrap();
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// let cache: Cache<String, usize> = Cache::new(100);
-    /// assert_eq!(wait(cache.get_or_load("key", || async { Ok("value".len()) })).unwrap(), 5);
-    /// assert_eq!(wait(cache.get_or_load("key", || async { unreachable!("it is kept") })).unwrap(), 5);
+    /// assert_eq!(cache.get_or_load("key", || async { Ok("value".len()) }).await.unwrap(), 5);
+    /// assert_eq!(cache.get_or_load("key", || async { unreachable!("it is kept") }).await.unwrap(), 5);
+    /// # }
     /// ```
     pub fn get_or_load<'c, Q, W, F>(&'c self, key: &'c Q, work: W) -> Lookup<'c, Q, W, K, V, E, S>
     where
