@@ -263,7 +263,6 @@ where
     /// # Examples
     /// ```
     /// # use oneflight::cache::Cache;
-    /// # let wait = |future| futures_util::FutureExt::now_or_never(future).unwrap();
     /// let cache: Cache<u32, &str> = Cache::new(100);
     /// let mut reads = cache.get_or_load(&1, || async { tokio::task::yield_now().await; Ok("old") });
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -292,7 +291,7 @@ where
         self.group.forget(&forgotten);
     }
 
-    /// Keeps nothing for the key any more, that there is none neither. After this returns, no later call gets a value whose load began
+    /// Keeps nothing for the key any more, nor that there is none. After this returns, no later call gets a value whose load began
     /// before it.
     pub fn invalidate<Q>(&self, key: &Q)
     where
