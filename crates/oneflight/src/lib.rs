@@ -31,9 +31,11 @@
 //! | [`Scoped`] | the same, for work that borrows or is not `Send`; a leader that is dropped passes the key on |
 //! | [`batch::Loader`] | the round trip for all keys that wait right now |
 //! | `cache::Cache` | the load of a value that is kept; in the feature `cache` |
+//! | `token::TokenSource` | the refresh of an access token; with the feature `token` |
 //! | [`Builder`] | limits, tasks and clocks, chosen by values |
 //! | [`Observer`] | is told what becomes of every flight and call; with the feature `tracing` there is one that writes it there |
 //! | [`Clock`], [`Spawn`] | what a runtime hands in; with the feature `tokio` there is an adapter |
+//! | [`Lease`] | what lets one process lead, as a back end has to promise it |
 //! | [`Error`] | why a call got no value |
 //!
 //! The [`guide`] has a page for each question, from the first flight to what belongs in a key; if you know Go's singleflight, moka,
@@ -61,10 +63,13 @@ mod error;
 mod flight;
 pub mod guide;
 mod hash;
+mod lease;
 mod observe;
 pub mod scoped;
 mod shards;
 mod sync;
+#[cfg(feature = "token")]
+pub mod token;
 #[cfg(feature = "tracing")]
 mod traced;
 mod waiting;
@@ -79,6 +84,7 @@ pub use clock::{Clock, Spawn, Task};
 pub use error::Error;
 pub use flight::{Builder, Group, Join, Mark, Outcome, Stats, WithOutcome, Within};
 pub use hash::{KeyHasher, RandomState};
+pub use lease::{Acquiring, Fence, Leading, Lease, LeaseError, Releasing};
 pub use observe::{Event, Observer};
 pub use scoped::Scoped;
 #[cfg(feature = "tracing")]

@@ -1,0 +1,90 @@
+//! Sending a refresh: a time limit for each request, the same refresh token again while that is allowed (R3).
+
+use super::event::Event;
+use super::failure::Failure;
+use super::pair::{Grant, Version};
+use super::slot::{Moment, Slot};
+use super::state::Ask;
+use crate::clock::{Clock, sleep};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+/// After a lost answer the first pause is this long; each is twice the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// What the server gave, and when it was asked for it.
+pub(super) struct Granted {
+    pub(super) grant: Grant,
+    pub(super) sent: Moment,
+}
+
+/// Sends a request until there is an answer, or the grace is over.
+pub(super) async fn send<E>(slot: &Slot<E>, ask: &Ask) -> Result<Granted, Failure<E>> {
+    let mut pause = FIRST_PAUSE;
+    let first = ask.doubt.unwrap_or_else(|| slot.now());
+    loop {
+        let sent = slot.moment();
+        let failure = match attempt(slot, ask, first).await {
+            Ok(grant) => return Ok(Granted { grant, sent }),
+            Err(failure) if failure.is_lost() => failure,
+            Err(failure) => return Err(failure),
+        };
+        let again = slot.now().checked_add(pause);
+        let last = first.checked_add(slot.limits.grace);
+        // A token that is no refresh token is not spent: there is no hurry to send it again.
+        let allowed = ask.refresh.is_some()
+            && last.is_none_or(|last| again.is_some_and(|again| again < last));
+        if !allowed {
+            return Err(failure);
+        }
+        slot.hook.tell(&Event::Failed {
+            failure: &failure,
+            serving: slot.good(None).is_some(),
+        });
+        sleep(slot.clock.as_ref(), pause).await;
+        pause = pause.saturating_mul(2);
+    }
+}
+
+/// Sends one request. Its refresh token is in doubt until the answer is there, however this ends.
+async fn attempt<E>(slot: &Slot<E>, ask: &Ask, first: Instant) -> Result<Grant, Failure<E>> {
+    {
+        let mut state = slot.state.lock();
+        state.stats.sent += 1;
+        state.doubt(ask.version, Some(first));
+    }
+    let limit = slot.limits.answer;
+    let request = (slot.refresher)(ask.refresh.clone());
+    let result = match within(slot.clock.as_ref(), limit, request).await {
+        Some(result) => result.map_err(Failure::refresh),
+        None => Err(Failure::silent(limit)),
+    };
+    if !matches!(&result, Err(failure) if failure.is_lost()) {
+        settled(slot, ask.version, ask.doubt);
+    }
+    result
+}
+
+/// There is an answer: the token is in doubt only if it was before.
+fn settled<E>(slot: &Slot<E>, version: Version, before: Option<Instant>) {
+    slot.state.lock().doubt(version, before);
+}
+
+/// What a future comes to, if it does so within a limit. What comes in time is never refused for being late.
+pub(super) async fn within<F: Future>(
+    clock: &dyn Clock,
+    limit: Duration,
+    future: F,
+) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut limit = sleep(clock, limit);
+    poll_fn(|context| {
+        if let Poll::Ready(output) = future.as_mut().poll(context) {
+            return Poll::Ready(Some(output));
+        }
+        limit.as_mut().poll(context).map(|()| None)
+    })
+    .await
+}
