@@ -14,5 +14,7 @@ mod scoped;
 mod script;
 mod sizes;
 mod threads;
+#[cfg(feature = "token")]
+mod token;
 #[cfg(feature = "tracing")]
 mod traced;

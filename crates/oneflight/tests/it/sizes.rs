@@ -15,6 +15,18 @@ thread_local! {
     static MADE: Cell<isize> = const { Cell::new(0) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
     static BYTES: Cell<isize> = const { Cell::new(0) };
+    static WATCHED: Cell<Option<&'static [u8]>> = const { Cell::new(None) };
+    static SEEN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts the blocks that this thread gives back with `mark` in them, of those that it takes and gives back during `call`.
+#[cfg(feature = "token")]
+pub(crate) fn given_back_with(mark: &'static [u8], call: impl FnOnce()) -> usize {
+    SEEN.set(0);
+    WATCHED.set(Some(mark));
+    call();
+    WATCHED.set(None);
+    SEEN.get()
 }
 
 /// Notes so many bytes more, or less.
@@ -32,23 +44,53 @@ unsafe impl GlobalAlloc for Counting {
         let _ = MADE.try_with(|made| made.set(made.get() + 1));
         let _ = LIVE.try_with(|live| live.set(live.get() + 1));
         grow(layout.size(), 0);
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.alloc(layout) }
+        match WATCHED.try_with(Cell::get) {
+            // What is looked at later must have been written to.
+            // SAFETY: the caller's promise, passed on.
+            Ok(Some(_)) => unsafe { System.alloc_zeroed(layout) },
+            // SAFETY: as above.
+            _ => unsafe { System.alloc(layout) },
+        }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         let _ = LIVE.try_with(|live| live.set(live.get() - 1));
         grow(0, layout.size());
+        if let Ok(Some(mark)) = WATCHED.try_with(Cell::get) {
+            // SAFETY: the block is the caller's until it is given back, and was zeroed when it was taken.
+            let block = unsafe { std::slice::from_raw_parts(place, layout.size()) };
+            if block.windows(mark.len()).any(|part| part == mark) {
+                SEEN.set(SEEN.get() + 1);
+            }
+        }
         // SAFETY: the caller's promise, passed on.
         unsafe { System.dealloc(place, layout) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if let Ok(Some(_)) = WATCHED.try_with(Cell::get) {
+            return move_over(self, place, layout, size);
+        }
         let _ = MADE.try_with(|made| made.set(made.get() + 1));
         grow(size, layout.size());
         // SAFETY: the caller's promise, passed on.
         unsafe { System.realloc(place, layout, size) }
     }
+}
+
+/// Grows a block by taking another, so that what it leaves behind is looked at.
+fn move_over(allocator: &Counting, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    // SAFETY: the caller of `realloc` promises that the size is not zero and not too large.
+    let layout_of_new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+    // SAFETY: the size is not zero.
+    let new = unsafe { allocator.alloc(layout_of_new) };
+    if !new.is_null() {
+        // SAFETY: both blocks are at least this long, and the new one is nobody else's.
+        unsafe { std::ptr::copy_nonoverlapping(place, new, layout.size().min(size)) };
+        // SAFETY: the caller of `realloc` gives it up.
+        unsafe { allocator.dealloc(place, layout) };
+    }
+    new
 }
 
 /// How many bytes live, of those that this thread has allocated.

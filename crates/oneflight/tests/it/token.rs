@@ -1,0 +1,13 @@
+//! Tokens: one refresh, whoever asks. Time, tasks and the server are moved by hand, unless a test says otherwise.
+
+mod authority;
+mod desk;
+mod identities;
+mod processes;
+mod refresh;
+mod rotation;
+mod secrets;
+mod store;
+mod stores;
+mod storm;
+mod wiped;

@@ -1,0 +1,539 @@
+//! Rotation: a refresh token is spent once, whatever goes wrong around it.
+
+use super::authority::{Authority, Fate};
+use super::desk::{Desk, HandWall};
+use super::stores::Told;
+use crate::script::HandClock;
+use oneflight::token::{MemoryStore, Pair};
+use oneflight::{Acquiring, Fence, Leading, Lease, LeaseError, Releasing};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+/// A desk whose store does as it is told, where somebody has logged in.
+fn told() -> (Desk, Arc<Told>) {
+    let store = Arc::new(Told::default());
+    let clock = HandClock::new();
+    let server = Authority::new(&clock);
+    let mut desk = Desk::on(
+        &clock,
+        &HandWall::new(),
+        &server,
+        store.clone(),
+        |builder| builder,
+    );
+    desk.login();
+    (desk, store)
+}
+
+/// A lease in this process, handed on in the order of those who wait.
+#[derive(Clone, Debug, Default)]
+struct Local(Arc<Mutex<Turns>>);
+
+#[derive(Debug, Default)]
+struct Turns {
+    taken: bool,
+    fence: u64,
+    waiting: Vec<Waker>,
+    fails: bool,
+}
+
+#[derive(Debug)]
+struct Turn(Local, Fence);
+
+impl Lease for Local {
+    fn acquire(&self) -> Acquiring<'_> {
+        Box::pin(poll_fn(|context| {
+            let mut turns = self.0.lock().unwrap();
+            if turns.fails {
+                return Poll::Ready(Err("no lease today".into()));
+            }
+            if turns.taken {
+                turns.waiting.push(context.waker().clone());
+                return Poll::Pending;
+            }
+            turns.taken = true;
+            turns.fence += 1;
+            let turn = Turn(self.clone(), Fence::new(turns.fence));
+            Poll::Ready(Ok(Box::new(turn) as Box<dyn Leading>))
+        }))
+    }
+}
+
+impl Leading for Turn {
+    fn fence(&self) -> Fence {
+        self.1
+    }
+
+    fn release(self: Box<Self>) -> Releasing {
+        // That it is late is no matter to whoever has a good token.
+        Box::pin(async { Err(LeaseError::from("the term had ended")) })
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let waiting = {
+            let mut turns = self.0.0.lock().unwrap();
+            turns.taken = false;
+            std::mem::take(&mut turns.waiting)
+        };
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[test]
+fn e2_two_processes_with_a_lease_refresh_once() {
+    let lease = Local::default();
+    let mut a = Desk::with({
+        let lease = lease.clone();
+        |builder| builder.lease(lease)
+    });
+    let mut b = a.beside_with(|builder| builder.lease(lease));
+    let (old_a, old_b) = (a.ask(), b.ask());
+    a.server.hold();
+    let (call_a, call_b) = (a.reject(&old_a), b.reject(&old_b));
+    assert!(a.is_waiting(call_a) && b.is_waiting(call_b));
+    a.server.release();
+    assert_eq!(a.token(call_a).expose(), "access-2");
+    assert_eq!(b.token(call_b).expose(), "access-2");
+    assert_eq!(a.server.requests(), ["refresh-1"]);
+    assert_eq!(b.events(), ["found 1", "found 2"]);
+}
+
+#[test]
+fn e2_what_another_process_has_rotated_is_found_in_the_store() {
+    let mut a = Desk::new();
+    let mut b = a.beside();
+    let (old_a, old_b) = (a.ask(), b.ask());
+    let first = a.reject(&old_a);
+    a.token(first);
+    let second = b.reject(&old_b);
+    assert_eq!(b.token(second).expose(), "access-2");
+    assert_eq!(a.server.requests().len(), 1);
+}
+
+#[test]
+fn e2_a_refused_refresh_token_that_was_rotated_meanwhile_is_no_error() {
+    let mut a = Desk::new();
+    let mut b = a.beside();
+    let (old_a, old_b) = (a.ask(), b.ask());
+    // Both have looked into the store, neither has a lease; the server is strict.
+    a.server.hold();
+    let (call_a, call_b) = (a.reject(&old_a), b.reject(&old_b));
+    assert!(a.is_waiting(call_a) && b.is_waiting(call_b));
+    a.server.release();
+    a.token(call_a);
+    assert_eq!(
+        b.token(call_b).expose(),
+        "access-2",
+        "and it is the server's affair to revoke it"
+    );
+    assert_eq!(a.server.requests(), ["refresh-1", "refresh-1"]);
+    assert_eq!(b.events(), ["found 1", "found 2"]);
+}
+
+#[test]
+fn a_lease_that_cannot_be_had_fails_the_refresh_and_not_the_good_token() {
+    let lease = Local::default();
+    let mut desk = Desk::with({
+        let lease = lease.clone();
+        |builder| builder.lease(lease)
+    });
+    lease.0.lock().unwrap().fails = true;
+    desk.advance_secs(3300);
+    assert_eq!(desk.ask().expose(), "access-1");
+    assert_eq!(desk.ask().expose(), "access-1");
+    desk.advance_secs(300);
+    let error = desk.ask_for_error();
+    assert!(error.work().unwrap().is_lease());
+    assert_eq!(desk.server.requests().len(), 0);
+    lease.0.lock().unwrap().fails = false;
+    assert_eq!(desk.ask().expose(), "access-2");
+}
+
+#[test]
+fn a_lease_is_given_back_by_a_flight_that_takes_too_long() {
+    let lease = Local::default();
+    let mut desk = Desk::with({
+        let lease = lease.clone();
+        |builder| builder.lease(lease).answer_limit(Duration::MAX)
+    });
+    desk.advance_secs(3600);
+    desk.server.next([Fate::Silent]);
+    let call = desk.call();
+    desk.settle();
+    assert!(lease.0.lock().unwrap().taken);
+    desk.advance_secs(60);
+    assert!(desk.error(call).is_overdue());
+    assert!(!lease.0.lock().unwrap().taken);
+}
+
+#[test]
+fn e5_a_refresh_that_a_login_overtakes_overwrites_nothing() {
+    let mut desk = Desk::new();
+    let old = desk.ask();
+    desk.server.hold();
+    let waits = desk.reject(&old);
+    assert!(desk.is_waiting(waits));
+    // Somebody logs in meanwhile, and the refresh for the old pair is answered after that.
+    let new = desk.login();
+    desk.server.release();
+    assert_eq!(desk.token(waits), new);
+    assert_eq!(desk.ask(), new);
+    let mut other = desk.beside();
+    assert_eq!(other.ask().expose(), new.expose());
+    assert_eq!(desk.source.stats().superseded, 1);
+}
+
+#[test]
+fn e5_a_refresh_that_another_process_overtakes_overwrites_nothing() {
+    let (mut desk, store) = told();
+    let old = desk.ask();
+    store.hold();
+    let waits = desk.reject(&old);
+    assert!(desk.is_waiting(waits));
+    let mut other = desk.beside();
+    let login = desk.server.login();
+    let other_source = other.source.clone();
+    let login = other.seat(async move { other_source.replace(login).await });
+    other.settle();
+    // The login swaps first: its process comes first once the store goes on.
+    store.release();
+    let new = other.token(login);
+    assert_eq!(desk.token(waits).expose(), new.expose());
+    assert_eq!(desk.source.stats().superseded, 1);
+    assert_eq!(desk.beside().ask().expose(), new.expose());
+}
+
+#[test]
+fn e13_the_new_pair_is_in_the_store_before_anybody_has_its_token() {
+    let (mut desk, store) = told();
+    let old = desk.ask();
+    store.hold();
+    let calls = [desk.reject(&old), desk.call()];
+    assert!(calls.iter().all(|&call| desk.is_waiting(call)));
+    assert_eq!(desk.server.redeemed(), 1, "the server has answered");
+    store.release();
+    for call in calls {
+        assert_eq!(desk.token(call).expose(), "access-2");
+    }
+}
+
+#[test]
+fn e13_a_pair_that_could_not_be_stored_is_stored_by_the_next_call_and_not_asked_for_again() {
+    let (mut desk, store) = told();
+    let old = desk.ask();
+    store.fail_swaps(2, false);
+    for _ in 0..2 {
+        let call = desk.reject(&old);
+        let error = desk.error(call);
+        assert!(error.work().unwrap().is_store());
+        assert_eq!(error.to_string(), "the token store failed to save");
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert_eq!(cause, "the disk is full");
+    }
+    assert_eq!(desk.ask().expose(), "access-2");
+    assert_eq!(desk.server.requests().len(), 1);
+    assert_eq!(desk.beside().ask().expose(), "access-2");
+}
+
+#[test]
+fn e13_a_swap_that_was_done_though_it_failed_is_recognized() {
+    let (mut desk, store) = told();
+    let old = desk.ask();
+    store.fail_swaps(1, true);
+    let call = desk.reject(&old);
+    assert!(desk.error(call).work().unwrap().is_store());
+    assert_eq!(desk.ask().expose(), "access-2");
+    assert_eq!(desk.source.stats().superseded, 0);
+    assert_eq!((desk.server.requests().len(), store.swaps()), (1, 3));
+}
+
+#[test]
+fn a_pair_that_waited_for_the_store_for_longer_than_it_lives_is_refreshed() {
+    let (mut desk, store) = told();
+    let old = desk.ask();
+    store.fail_swaps(1, false);
+    let call = desk.reject(&old);
+    desk.error(call);
+    desk.advance_secs(4000);
+    assert_eq!(desk.ask().expose(), "access-3");
+    assert_eq!(desk.server.requests(), ["refresh-1", "refresh-2"]);
+}
+
+#[test]
+fn a_store_that_cannot_be_read_fails_the_refresh_and_nothing_is_sent() {
+    let (mut desk, store) = told();
+    let old = desk.ask();
+    store.fail_loads(1);
+    let call = desk.reject(&old);
+    assert_eq!(
+        desk.error(call).to_string(),
+        "the token store failed to load"
+    );
+    assert_eq!(desk.server.requests().len(), 0);
+    assert_eq!(desk.ask().expose(), "access-2");
+}
+
+#[test]
+fn e13_a_lost_answer_is_retried_with_the_same_token_within_the_grace() {
+    let mut desk = Desk::new();
+    desk.server.grace(Duration::from_secs(10));
+    desk.advance_secs(3600);
+    desk.server
+        .next([Fate::AnswerLost, Fate::RequestLost, Fate::AnswerLost]);
+    let call = desk.call();
+    for _ in 0..40 {
+        desk.advance(Duration::from_millis(50));
+    }
+    // After 250, 500 and 1,000 ms.
+    assert_eq!(desk.token(call).expose(), "access-4");
+    assert_eq!(desk.server.requests(), ["refresh-1"; 4]);
+    assert_eq!(desk.server.revoked(), 0);
+}
+
+#[test]
+fn e13_a_request_without_an_answer_is_lost_after_its_limit() {
+    let limit = Duration::from_secs(3);
+    let mut desk = Desk::with(|builder| builder.answer_limit(limit));
+    desk.server.grace(Duration::from_secs(10));
+    desk.advance_secs(3600);
+    desk.server.next([Fate::Silent]);
+    let call = desk.call();
+    desk.settle();
+    desk.advance_secs(3);
+    desk.advance_secs(1);
+    assert_eq!(desk.token(call).expose(), "access-3");
+    assert_eq!(desk.server.revoked(), 0);
+}
+
+#[test]
+fn past_the_grace_a_token_in_doubt_is_not_sent_while_there_is_something_to_lose() {
+    let mut desk = Desk::new();
+    // This server revokes a family whose refresh token comes twice.
+    let mut source = desk.beside_with(|builder| builder.grace(Duration::ZERO));
+    desk.advance_secs(3300);
+    desk.server.next([Fate::AnswerLost]);
+    for _ in 0..290 {
+        assert_eq!(source.ask().expose(), "access-1");
+        source.advance_secs(1);
+    }
+    assert_eq!(source.server.requests().len(), 1);
+    assert_eq!(source.server.revoked(), 0);
+    // There is nothing to lose any more.
+    source.advance_secs(10);
+    let error = source.ask_for_error();
+    assert!(error.needs_login());
+    assert_eq!(source.server.requests().len(), 2);
+}
+
+#[test]
+fn past_the_grace_a_request_that_never_got_there_costs_no_login() {
+    let mut desk = Desk::with(|builder| builder.grace(Duration::ZERO));
+    desk.advance_secs(3600);
+    desk.server.next([Fate::RequestLost; 2]);
+    for _ in 0..2 {
+        assert!(desk.ask_for_error().work().unwrap().is_lost());
+        desk.advance_secs(60);
+    }
+    assert_eq!(desk.ask().expose(), "access-2");
+}
+
+#[test]
+fn a_token_is_in_doubt_when_what_sent_it_panics() {
+    let mut desk = Desk::with(|builder| builder.grace(Duration::ZERO));
+    desk.advance_secs(3300);
+    desk.server.next([Fate::Panics]);
+    let quiet = crate::script::muted(|| {
+        assert_eq!(desk.ask().expose(), "access-1");
+        desk.settle();
+    });
+    assert_eq!(quiet, Ok(()));
+    desk.advance_secs(100);
+    assert_eq!(desk.ask().expose(), "access-1");
+    assert_eq!(desk.server.requests().len(), 1);
+    assert!(
+        desk.events()[0].contains("not tried again"),
+        "{:?}",
+        desk.events()
+    );
+}
+
+#[test]
+fn e15_invalid_grant_is_told_once_and_the_token_never_sent_again() {
+    let mut desk = Desk::new();
+    desk.advance_secs(3600);
+    desk.server.revoke_all();
+    let calls: Vec<_> = (0..50).map(|_| desk.call()).collect();
+    for call in calls {
+        assert!(desk.error(call).needs_login());
+    }
+    for _ in 0..1000 {
+        assert!(desk.ask_for_error().needs_login());
+        desk.advance(Duration::from_millis(100));
+    }
+    assert_eq!(desk.server.requests().len(), 1);
+    let events = desk.events();
+    let needed = events
+        .iter()
+        .filter(|event| event.starts_with("login needed"));
+    assert_eq!(needed.count(), 1);
+    assert_eq!(
+        events[0],
+        "login needed: the refresh token is no longer valid: a new login is needed"
+    );
+}
+
+#[test]
+fn e15_a_login_ends_the_need_of_one() {
+    let mut desk = Desk::new();
+    let old = desk.ask();
+    desk.server.revoke_all();
+    let call = desk.reject(&old);
+    assert!(desk.error(call).needs_login());
+    let new = desk.login();
+    assert_eq!(desk.ask(), new);
+    let call = desk.reject(&new);
+    assert_eq!(desk.token(call).expose(), "access-3");
+}
+
+#[test]
+fn e15_a_login_in_another_process_ends_the_need_of_one() {
+    let mut desk = Desk::new();
+    let old = desk.ask();
+    desk.server.revoke_all();
+    let call = desk.reject(&old);
+    assert!(desk.error(call).needs_login());
+    let mut other = desk.beside();
+    let new = other.login();
+    // The store was looked into just now.
+    assert!(desk.ask_for_error().needs_login());
+    desk.advance_secs(1);
+    assert_eq!(desk.ask().expose(), new.expose());
+}
+
+#[test]
+fn invalid_grant_in_the_background_is_told_and_the_good_token_is_served_to_its_end() {
+    let mut desk = Desk::new();
+    let old = desk.ask();
+    desk.advance_secs(3300);
+    desk.server.revoke_all();
+    assert_eq!(desk.ask(), old);
+    assert!(desk.events()[0].starts_with("login needed"));
+    desk.advance_secs(299);
+    assert_eq!(desk.ask(), old);
+    desk.advance_secs(1);
+    assert!(desk.ask_for_error().needs_login());
+    assert_eq!(desk.server.requests().len(), 1);
+}
+
+#[test]
+fn a_server_that_does_not_rotate_is_sent_the_same_refresh_token() {
+    let mut desk = Desk::new();
+    desk.server.rotates(false);
+    for _ in 0..3 {
+        let token = desk.ask();
+        let call = desk.reject(&token);
+        desk.token(call);
+    }
+    assert_eq!(desk.server.requests(), ["refresh-1"; 3]);
+}
+
+#[test]
+fn a_source_that_nobody_has_logged_in_to_says_so_once() {
+    let desk = Desk::new();
+    let store = Arc::new(MemoryStore::new());
+    let mut empty = Desk::on(&desk.clock, &desk.wall, &desk.server, store, |builder| {
+        builder
+    });
+    for _ in 0..100 {
+        let error = empty.ask_for_error();
+        assert!(error.needs_login());
+        assert_eq!(error.to_string(), "nobody is logged in");
+        empty.advance_secs(1);
+    }
+    let events = empty.events();
+    let needed = events
+        .iter()
+        .filter(|event| event.starts_with("login needed"));
+    assert_eq!(needed.count(), 1);
+    let new = empty.login();
+    assert_eq!(empty.ask(), new);
+}
+
+#[test]
+fn a_pair_without_a_refresh_token_is_served_to_its_end_and_then_needs_a_login() {
+    let desk = Desk::new();
+    let now = oneflight::token::Wall::now(&desk.wall);
+    let pair = Pair::new("lone").with_expires_at(now + Duration::from_secs(100));
+    let store = Arc::new(MemoryStore::with(pair));
+    let mut lone = Desk::on(&desk.clock, &desk.wall, &desk.server, store, |builder| {
+        builder
+    });
+    for _ in 0..100 {
+        assert_eq!(lone.ask().expose(), "lone");
+        lone.advance_secs(1);
+    }
+    assert!(lone.ask_for_error().needs_login());
+    let events = lone.events();
+    let needed = events
+        .iter()
+        .filter(|event| event.starts_with("login needed"));
+    assert_eq!(needed.count(), 1, "{events:?}");
+}
+
+#[test]
+fn who_logs_out_is_logged_out_in_every_process_by_the_next_refresh() {
+    let mut desk = Desk::new();
+    let mut other = desk.beside();
+    let old = other.ask();
+    let source = desk.source.clone();
+    let out = desk.seat(async move {
+        source.log_out().await?;
+        source.token().await
+    });
+    assert!(desk.error(out).needs_login());
+    // A token that is good is used until the store is looked into.
+    assert_eq!(other.ask(), old);
+    let call = other.reject(&old);
+    assert!(other.error(call).needs_login());
+    assert_eq!(desk.server.requests().len(), 0);
+}
+
+#[test]
+fn a_log_out_during_a_refresh_stands() {
+    let mut desk = Desk::new();
+    let old = desk.ask();
+    desk.server.hold();
+    let waits = desk.reject(&old);
+    assert!(desk.is_waiting(waits));
+    let source = desk.source.clone();
+    let out = desk.seat(async move {
+        source.log_out().await?;
+        source.token().await
+    });
+    assert!(desk.error(out).needs_login());
+    desk.server.release();
+    assert!(desk.error(waits).needs_login());
+    assert!(desk.beside().ask_for_error().needs_login());
+}
+
+#[test]
+fn a_login_after_the_store_was_taken_away_counts() {
+    let (mut desk, store) = told();
+    for _ in 0..5 {
+        let token = desk.ask();
+        let call = desk.reject(&token);
+        desk.token(call);
+    }
+    assert_eq!(desk.ask().version().get(), 6);
+    // As when its file is deleted: the versions begin anew.
+    store.wipe();
+    let new = desk.login();
+    assert_eq!(new.version().get(), 1);
+    assert_eq!(desk.ask(), new);
+    let call = desk.reject(&new);
+    assert_eq!(desk.token(call).version().get(), 2);
+}

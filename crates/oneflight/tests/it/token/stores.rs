@@ -1,0 +1,111 @@
+//! Stores that do as a test says.
+
+use oneflight::token::store::Keeping;
+use oneflight::token::{MemoryStore, Store, Stored, Version};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+
+/// A store in memory that fails and waits when told to.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    inner: Mutex<Arc<MemoryStore>>,
+    orders: Mutex<Orders>,
+}
+
+#[derive(Debug, Default)]
+struct Orders {
+    held: bool,
+    waiting: Vec<Waker>,
+    fail_loads: u32,
+    fail_swaps: u32,
+    /// A swap that fails is done all the same.
+    done_all_the_same: bool,
+    swaps: u32,
+}
+
+impl Told {
+    /// Swaps wait for `release`.
+    pub(crate) fn hold(&self) {
+        self.orders.lock().unwrap().held = true;
+    }
+
+    pub(crate) fn release(&self) {
+        let waiting = {
+            let mut orders = self.orders.lock().unwrap();
+            orders.held = false;
+            std::mem::take(&mut orders.waiting)
+        };
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn fail_loads(&self, times: u32) {
+        self.orders.lock().unwrap().fail_loads = times;
+    }
+
+    pub(crate) fn fail_swaps(&self, times: u32, done_all_the_same: bool) {
+        let mut orders = self.orders.lock().unwrap();
+        orders.fail_swaps = times;
+        orders.done_all_the_same = done_all_the_same;
+    }
+
+    /// Everything is gone.
+    pub(crate) fn wipe(&self) {
+        *self.inner.lock().unwrap() = Arc::default();
+    }
+
+    fn inner(&self) -> Arc<MemoryStore> {
+        self.inner.lock().unwrap().clone()
+    }
+
+    /// How many swaps there were.
+    pub(crate) fn swaps(&self) -> u32 {
+        self.orders.lock().unwrap().swaps
+    }
+}
+
+/// Counts one down; true if there was one.
+fn spend(left: &mut u32) -> bool {
+    let some = *left > 0;
+    *left = left.saturating_sub(1);
+    some
+}
+
+impl Store for Told {
+    fn load(&self) -> Keeping<'_, Stored> {
+        Box::pin(async {
+            if spend(&mut self.orders.lock().unwrap().fail_loads) {
+                return Err("the disk is gone".into());
+            }
+            self.inner().load().await
+        })
+    }
+
+    fn compare_and_swap<'a>(&'a self, expected: Version, stored: &'a Stored) -> Keeping<'a, bool> {
+        Box::pin(async move {
+            poll_fn(|context| {
+                let mut orders = self.orders.lock().unwrap();
+                match orders.held {
+                    true => {
+                        orders.waiting.push(context.waker().clone());
+                        Poll::Pending
+                    }
+                    false => Poll::Ready(()),
+                }
+            })
+            .await;
+            let (fails, done) = {
+                let mut orders = self.orders.lock().unwrap();
+                orders.swaps += 1;
+                (spend(&mut orders.fail_swaps), orders.done_all_the_same)
+            };
+            if fails {
+                if done {
+                    self.inner().compare_and_swap(expected, stored).await?;
+                }
+                return Err("the disk is full".into());
+            }
+            self.inner().compare_and_swap(expected, stored).await
+        })
+    }
+}
