@@ -39,6 +39,19 @@ pub enum Event<'a, E> {
 }
 
 /// What a source has done so far.
+///
+/// # Examples
+/// ```
+/// # use oneflight::{Tokio, token::{Grant, TokenSource}};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let source: TokenSource<std::io::Error> = TokenSource::builder(Tokio, Tokio)
+///     .build_minting(|| async { Ok(Grant::new("minted")) });
+/// for _ in 0..100 {
+///     source.token().await.unwrap();
+/// }
+/// assert_eq!((source.stats().sent, source.stats().renewed), (1, 1));
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

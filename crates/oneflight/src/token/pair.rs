@@ -147,6 +147,13 @@ impl Pair {
 }
 
 /// The number of a pair in its store: it grows by one with each pair. Zero is a store that was never written to.
+///
+/// # Examples
+/// ```
+/// # use oneflight::token::Version;
+/// assert!(Version::new(2) > Version::new(1));
+/// assert_eq!(Version::default().get(), 0);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(u64);
 
@@ -167,6 +174,14 @@ impl Version {
 }
 
 /// What a store keeps: a version, and the pair of that version; none if nobody has logged in, or somebody has logged out.
+///
+/// # Examples
+/// ```
+/// use oneflight::token::{Pair, Stored, Version};
+///
+/// let first = Stored { version: Version::new(1), pair: Some(Pair::new("access")) };
+/// assert!(Stored::default().pair.is_none());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Stored {
     /// The version.
@@ -178,6 +193,19 @@ pub struct Stored {
 /// An access token, as callers get it. Cheap to clone.
 ///
 /// Two are equal if they are the same token of the same source.
+///
+/// # Examples
+/// ```
+/// # use oneflight::{Tokio, token::{Grant, TokenSource}};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let source: TokenSource<std::io::Error> = TokenSource::builder(Tokio, Tokio)
+/// #     .build_minting(|| async { Ok(Grant::new("…")) });
+/// let token = source.token().await.unwrap();
+/// let header = format!("Bearer {}", token.expose());
+/// assert_eq!(token, source.token().await.unwrap());
+/// assert_eq!(token.version().get(), 1);
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Token(Arc<Access>);
 

@@ -4,8 +4,9 @@
 use oneflight::batch::{self, Load, LoadMany, Loader};
 use oneflight::scoped::{self, Call};
 use oneflight::{
-    Builder, Clock, Error, Event, Following, Group, Join, KeyHasher, Mark, Outcome, RandomState,
-    Scoped, Spawn, Stats, Task, Trail, WithOutcome, Within,
+    Acquiring, Builder, Clock, Error, Event, Fence, Following, Group, Join, KeyHasher, Leading,
+    Lease, Mark, Outcome, RandomState, Releasing, Scoped, Spawn, Stats, Task, Trail, WithOutcome,
+    Within,
 };
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -100,6 +101,37 @@ fn everything_is_shown_though_values_and_errors_may_not_be() {
     shown::<Within<'_, K, Plain<V>, E, S>>();
     shown::<Load<Plain<K>, Plain<V>, E>>();
     shown::<LoadMany<Plain<K>, Plain<V>, E>>();
+}
+
+#[cfg(feature = "token")]
+#[test]
+fn sources_of_tokens_are_shared_and_their_calls_sent() {
+    use oneflight::token::{self, Failure, Grant, Identity, Pair, Secret, Stored, Token};
+
+    shared::<token::TokenSource<E>>();
+    shared::<token::Tokens<Identity, E>>();
+    shared::<token::Builder<E>>();
+    shared::<(Secret, Grant, Pair, Stored, Token)>();
+    shared::<Failure<E>>();
+    cloned::<token::TokenSource<E>>();
+    cloned::<token::Tokens<Plain<u32>, E>>();
+    cloned::<Failure<E>>();
+    shown::<token::TokenSource<E>>();
+    shown::<token::Tokens<Plain<u32>, E>>();
+    shown::<token::Builder<E>>();
+    fn call<'s>(source: &'s token::TokenSource<E>, token: &'s Token) -> impl Send + 's {
+        (source.token(), source.rejected(token), source.log_out())
+    }
+    let _ = call;
+}
+
+#[test]
+fn leases_are_shared_and_what_is_held_is_sent() {
+    shared::<Arc<dyn Lease>>();
+    sent::<Box<dyn Leading>>();
+    sent::<Acquiring<'_>>();
+    sent::<Releasing>();
+    shared::<Fence>();
 }
 
 #[test]

@@ -14,7 +14,7 @@ mod scoped;
 mod script;
 mod sizes;
 mod threads;
-#[cfg(feature = "token")]
+#[cfg(all(feature = "token", feature = "tokio"))]
 mod token;
 #[cfg(feature = "tracing")]
 mod traced;

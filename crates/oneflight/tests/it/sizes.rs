@@ -20,7 +20,7 @@ thread_local! {
 }
 
 /// Counts the blocks that this thread gives back with `mark` in them, of those that it takes and gives back during `call`.
-#[cfg(feature = "token")]
+#[cfg(all(feature = "token", feature = "tokio"))]
 pub(crate) fn given_back_with(mark: &'static [u8], call: impl FnOnce()) -> usize {
     SEEN.set(0);
     WATCHED.set(Some(mark));
