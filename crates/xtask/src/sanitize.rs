@@ -39,7 +39,7 @@ const CHECKERS: [Checker; 3] = [
 const TOO_LONG: [&str; 4] = ["threads::", "sizes::", "model::", "many_threads"];
 
 /// Valgrind runs one thread at a time: what needs many, or is about bytes, says nothing there.
-const MANY_THREADS: [&str; 3] = ["threads::", "sizes::", "many_threads"];
+const MANY_THREADS: [&str; 4] = ["threads::", "sizes::", "many_threads", "storm::"];
 
 /// Tests that Miri runs at least.
 const MIRI_TESTS: usize = 80;
