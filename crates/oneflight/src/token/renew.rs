@@ -159,7 +159,7 @@ async fn save<E>(
     // It may be there all the same: by an attempt whose answer was an error.
     if swapped || is_there(slot, &unsaved).await? {
         let (version, pair) = (unsaved.version, &unsaved.pair);
-        let token = {
+        let (token, _old) = {
             let mut state = slot.state.lock();
             state.keep_unsaved(None);
             state.stats.renewed += 1;

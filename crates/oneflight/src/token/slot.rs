@@ -138,7 +138,7 @@ impl<E> Slot<E> {
     fn adopt(&self, stored: &Stored, epoch: u64) {
         let at = self.moment();
         let times = (stored.pair.as_ref()).and_then(|pair| self.times(stored.version, pair, at));
-        let adopted = self.state.lock().adopt(stored, times, epoch, at.clock);
+        let (adopted, _old) = self.state.lock().adopt(stored, times, epoch, at.clock);
         match adopted {
             Ok(true) => self.hook.tell(&Event::Found {
                 version: stored.version,

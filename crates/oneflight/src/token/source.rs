@@ -135,8 +135,10 @@ impl<E: Send + Sync + 'static> TokenSource<E> {
                 times,
             };
             if self.swap(&unsaved.stored(), &there).await? {
-                let mut state = slot.state.lock();
-                return Ok(state.install(version, &unsaved.pair, times, there.epoch));
+                let pair = &unsaved.pair;
+                let installed = slot.state.lock().install(version, pair, times, there.epoch);
+                let (token, _old) = installed;
+                return Ok(token);
             }
         }
         Err(Error::from_work(Failure::overtaken()))
@@ -171,7 +173,7 @@ impl<E: Send + Sync + 'static> TokenSource<E> {
             };
             if self.swap(&empty, &there).await? {
                 let now = slot.now();
-                slot.state.lock().leave(empty.version, there.epoch, now);
+                let _old = slot.state.lock().leave(empty.version, there.epoch, now);
                 return Ok(());
             }
         }

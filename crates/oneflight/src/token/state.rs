@@ -8,7 +8,8 @@
 //!
 //! T1. A pair takes the place of another only if its version is greater, or if the store has it in place of the other (`adopt`) and
 //!     nobody has put one there since the store was read (`epoch`).
-//! T2. `Held::rejected` and `Held::doubt` are of one pair, and go with it.
+//! T2. What has to go (`Old`) is handed out, to be dropped when the lock is open: in it may be the last of an error of the user's.
+//! T3. `Held::rejected` and `Held::doubt` are of one pair, and go with it.
 
 use super::event::Stats;
 use super::failure::Failure;
@@ -126,6 +127,10 @@ pub(super) enum Means {
     Mint,
 }
 
+/// What was there before, to be dropped under no lock (T2).
+#[must_use = "it is to be dropped when the lock is open"]
+pub(super) struct Old<E>(#[expect(dead_code, reason = "only to be dropped")] Option<Phase<E>>);
+
 /// A failure that is news: nothing but a login helps from now on.
 pub(super) struct News<E>(pub(super) Failure<E>);
 
@@ -233,23 +238,23 @@ impl<E> State<E> {
         times: Option<Times>,
         epoch: u64,
         now: Instant,
-    ) -> Result<bool, News<E>> {
+    ) -> (Result<bool, News<E>>, Old<E>) {
         let known = self.version();
         let newer = known.is_none_or(|version| stored.version > version);
         if !newer && epoch != self.epoch {
-            return Ok(false);
+            return (Ok(false), Old(None));
         }
         match (&stored.pair, &mut self.phase) {
             (Some(pair), Phase::Held(held)) if held.token.is_of(stored.version, pair) => {
                 if let Renewal::Ended { looked, .. } = &mut held.renewal {
                     *looked = now;
                 }
-                Ok(false)
+                (Ok(false), Old(None))
             }
             (Some(pair), phase) => {
-                *phase = Phase::held(stored.version, pair, times);
+                let held = Phase::held(stored.version, pair, times);
                 self.stats.found += 1;
-                Ok(true)
+                (Ok(true), Old(Some(std::mem::replace(phase, held))))
             }
             (
                 None,
@@ -258,18 +263,19 @@ impl<E> State<E> {
                 },
             ) => {
                 (*version, *looked) = (stored.version, now);
-                Ok(false)
+                (Ok(false), Old(None))
             }
             (None, phase) => {
                 let why = Failure::logged_out();
-                *phase = Phase::Out {
+                let out = Phase::Out {
                     version: stored.version,
                     why: why.clone(),
                     looked: now,
                 };
+                let old = Old(Some(std::mem::replace(phase, out)));
                 match self.means {
-                    Means::Refresh => Err(News(why)),
-                    Means::Mint => Ok(false),
+                    Means::Refresh => (Err(News(why)), old),
+                    Means::Mint => (Ok(false), old),
                 }
             }
         }
@@ -283,32 +289,33 @@ impl<E> State<E> {
         pair: &Pair,
         times: Option<Times>,
         epoch: u64,
-    ) -> Token {
+    ) -> (Token, Old<E>) {
         if let Phase::Held(held) = &self.phase
             && epoch != self.epoch
             && held.token.version() >= version
         {
-            return held.token.clone();
+            return (held.token.clone(), Old(None));
         }
         self.epoch += 1;
         self.unsaved = None;
         let token = Token::new(version, pair);
-        self.phase = Phase::Held(Held::new(token.clone(), pair, times));
-        token
+        let held = Phase::Held(Held::new(token.clone(), pair, times));
+        (token, Old(Some(std::mem::replace(&mut self.phase, held))))
     }
 
     /// The store, read at `epoch`, has been emptied since.
-    pub(super) fn leave(&mut self, version: Version, epoch: u64, now: Instant) {
+    pub(super) fn leave(&mut self, version: Version, epoch: u64, now: Instant) -> Old<E> {
         if epoch != self.epoch && self.version().is_some_and(|known| known >= version) {
-            return;
+            return Old(None);
         }
         self.epoch += 1;
         self.unsaved = None;
-        self.phase = Phase::Out {
+        let out = Phase::Out {
             version,
             why: Failure::logged_out(),
             looked: now,
         };
+        Old(Some(std::mem::replace(&mut self.phase, out)))
     }
 
     /// What a flight is to do with what is known now; past `grace` a token in doubt is sent only if there is nothing to lose (R3).

@@ -3,6 +3,7 @@
 mod authority;
 mod desk;
 mod identities;
+mod model;
 mod processes;
 mod refresh;
 mod rotation;

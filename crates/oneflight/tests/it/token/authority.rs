@@ -109,6 +109,10 @@ impl Authority {
         self.books.lock().unwrap().fates.extend(fates);
     }
 
+    pub(crate) fn forget_fates(&self) {
+        self.books.lock().unwrap().fates.clear();
+    }
+
     /// Requests wait for `release` before they are looked at.
     pub(crate) fn hold(&self) {
         self.books.lock().unwrap().held = true;

@@ -4,7 +4,8 @@ use super::authority::{Authority, Fate};
 use super::desk::{Desk, HandWall};
 use super::stores::Told;
 use crate::script::HandClock;
-use oneflight::token::{MemoryStore, Pair};
+use oneflight::token::store::Keeping;
+use oneflight::token::{MemoryStore, Pair, Store, Stored, Version};
 use oneflight::{Acquiring, Fence, Leading, Lease, LeaseError, Releasing};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
@@ -29,7 +30,7 @@ fn told() -> (Desk, Arc<Told>) {
 
 /// A lease in this process, handed on in the order of those who wait.
 #[derive(Clone, Debug, Default)]
-struct Local(Arc<Mutex<Turns>>);
+pub(crate) struct Local(Arc<Mutex<Turns>>);
 
 #[derive(Debug, Default)]
 struct Turns {
@@ -518,6 +519,59 @@ fn a_log_out_during_a_refresh_stands() {
     desk.server.release();
     assert!(desk.error(waits).needs_login());
     assert!(desk.beside().ask_for_error().needs_login());
+}
+
+/// A store that others change before each swap.
+#[derive(Debug, Default)]
+struct Restless(MemoryStore, Mutex<u64>);
+
+impl Store for Restless {
+    fn load(&self) -> Keeping<'_, Stored> {
+        self.0.load()
+    }
+
+    fn compare_and_swap<'a>(&'a self, _: Version, _: &'a Stored) -> Keeping<'a, bool> {
+        Box::pin(async {
+            let next = {
+                let mut version = self.1.lock().unwrap();
+                *version += 1;
+                *version
+            };
+            let pair = Pair::new(format!("access of others {next}"))
+                .with_refresh(format!("refresh of others {next}"))
+                .with_expires_at(std::time::UNIX_EPOCH);
+            let stored = Stored {
+                version: Version::new(next),
+                pair: Some(pair),
+            };
+            self.0
+                .compare_and_swap(Version::new(next - 1), &stored)
+                .await?;
+            Ok(false)
+        })
+    }
+}
+
+#[test]
+fn who_is_overtaken_again_and_again_gives_up_and_says_so() {
+    let desk = Desk::new();
+    let store = Arc::new(Restless::default());
+    let mut desk = Desk::on(
+        &desk.clock,
+        &desk.wall,
+        &desk.server,
+        store.clone(),
+        |builder| builder,
+    );
+    let (source, login) = (desk.source.clone(), desk.server.login());
+    let call = desk.seat(async move { source.replace(login).await });
+    let error = desk.error(call);
+    assert!(error.work().unwrap().is_store());
+    assert_eq!(
+        error.to_string(),
+        "others changed the token store all the time"
+    );
+    assert_eq!(*store.1.lock().unwrap(), 16);
 }
 
 #[test]
