@@ -6,6 +6,7 @@
 //! R2. Every row knows its line (1-based; for Parquet the row number).
 
 use serde_json::Value as Json;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A run of rows of one file.
@@ -105,6 +106,17 @@ impl Flat {
         }
     }
 
+    /// Where the cells of a column stand in the text, for these rows.
+    pub(crate) fn column(
+        &self,
+        rows: Range<usize>,
+        column: usize,
+    ) -> impl ExactSizeIterator<Item = (u32, u32)> {
+        let spans = &self.spans[rows.start * self.width..rows.end * self.width];
+        let rows = spans.chunks_exact(self.width);
+        rows.map(move |row| row[column])
+    }
+
     /// Appends a cell to the row that is being made.
     pub fn push(&mut self, cell: Option<&str>) {
         let start = self.text.len();
@@ -126,6 +138,13 @@ impl Flat {
         self.settled = self.text.len();
         let cells = self.lines.len() * self.width;
         assert_eq!(self.spans.len(), cells, "a row of another width");
+    }
+
+    /// Ends so many rows at once, of which the first is this line and each is one.
+    pub(crate) fn end_lines(&mut self, first: u64, rows: usize) {
+        self.lines.extend((first..).take(rows));
+        self.settled = self.text.len();
+        debug_assert_eq!(self.spans.len(), self.lines.len() * self.width);
     }
 
     /// Ends the cell whose text has been appended from `start` on.

@@ -49,6 +49,14 @@ impl Limits {
     pub(super) fn reached(self, rows: usize, bytes: usize) -> bool {
         rows >= self.rows || bytes >= self.bytes
     }
+
+    /// What is left of it; none if it has been reached.
+    pub(super) fn left(self, rows: usize, bytes: usize) -> Option<Self> {
+        (!self.reached(rows, bytes)).then(|| Self {
+            rows: self.rows - rows,
+            bytes: self.bytes - bytes,
+        })
+    }
 }
 
 /// Opens the files of a feed: expands the path, and checks that each file is there and has the columns that are needed.

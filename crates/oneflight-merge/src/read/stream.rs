@@ -73,12 +73,13 @@ impl Stream {
             Some(named) => named,
             None => told_by(&first, name)?,
         };
-        let whole = BufReader::with_capacity(1 << 16, io::Cursor::new(first).chain(stored));
+        let whole = io::Cursor::new(first).chain(stored);
+        let buffered = |whole| BufReader::with_capacity(1 << 16, whole);
         let bytes: Box<dyn Read + Send> = match packed {
             Compression::None => Box::new(whole),
-            Compression::Gzip => Box::new(Members::new(whole)),
+            Compression::Gzip => Box::new(Members::new(buffered(whole))),
             Compression::Zstd => Box::new(
-                zstd::stream::read::Decoder::with_buffer(whole)
+                zstd::stream::read::Decoder::with_buffer(buffered(whole))
                     .map_err(|e| ReadError::io(name, "unpack", e))?,
             ),
         };
@@ -92,8 +93,19 @@ impl Stream {
 
     /// Appends up to `most` bytes to `buffer`; fewer only at the end. Returns how many.
     pub(super) fn append(&mut self, buffer: &mut Vec<u8>, most: usize) -> Result<usize, ReadError> {
-        let result = self.bytes.by_ref().take(most as u64).read_to_end(buffer);
-        result.map_err(|error| self.refused(error))
+        let begin = buffer.len();
+        buffer.resize(begin + most, 0);
+        let mut end = begin;
+        let read = loop {
+            match self.bytes.read(&mut buffer[end..]) {
+                Ok(0) => break Ok(end - begin),
+                Ok(count) => end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(self.refused(error)),
+            }
+        };
+        buffer.truncate(end);
+        read
     }
 
     /// Writes everything to a temporary file, so that it can be read from any place.

@@ -24,25 +24,43 @@ pub(super) struct Text {
     /// None: UTF-8, which needs no conversion.
     decoder: Option<Decoder>,
     undecoded: Vec<u8>,
+    /// Bytes of the file before those that are not decoded.
+    offset: u64,
     window: String,
     at: usize,
     ended: bool,
-    position: Position,
+    /// What stands before the window.
+    passed: Ends,
 }
 
-/// Where decoding stands, for messages.
+/// Ends of lines, for messages.
 #[derive(Clone, Copy, Debug, Default)]
-struct Position {
-    offset: u64,
+struct Ends {
     newlines: u64,
     returns: u64,
+}
+
+impl Ends {
+    fn add(&mut self, text: &str) {
+        self.newlines += memchr_iter(b'\n', text.as_bytes()).count() as u64;
+        if self.newlines == 0 {
+            self.returns += memchr_iter(b'\r', text.as_bytes()).count() as u64;
+        }
+    }
+
+    fn count(self) -> u64 {
+        match self.newlines {
+            0 => self.returns,
+            newlines => newlines,
+        }
+    }
 }
 
 impl fmt::Debug for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Text")
             .field("name", &self.name)
-            .field("position", &self.position)
+            .field("offset", &self.offset)
             .finish_non_exhaustive()
     }
 }
@@ -64,13 +82,11 @@ impl Text {
             stream,
             decoder: (encoding != UTF_8).then(|| encoding.new_decoder_without_bom_handling()),
             undecoded,
+            offset: mark as u64,
             window: String::new(),
             at: 0,
             ended,
-            position: Position {
-                offset: mark as u64,
-                ..Position::default()
-            },
+            passed: Ends::default(),
         };
         text.decode()?;
         Ok(text)
@@ -100,6 +116,7 @@ impl Text {
         if self.ended {
             return Ok(false);
         }
+        self.passed.add(&self.window[..self.at]);
         self.window.drain(..self.at);
         self.at = 0;
         let want = BLOCK.max(
@@ -107,6 +124,13 @@ impl Text {
                 .len()
                 .min(MAX_ROW.saturating_sub(self.window.len())),
         );
+        if self.decoder.is_none() {
+            // What follows is read behind the rest, so that it need not be copied there; the rest, which is short, is checked again.
+            self.offset -= self.window.len() as u64;
+            let mut bytes = std::mem::take(&mut self.window).into_bytes();
+            bytes.append(&mut self.undecoded);
+            self.undecoded = bytes;
+        }
         self.ended = self.stream.append(&mut self.undecoded, want)? < want;
         self.decode()?;
         Ok(true)
@@ -135,45 +159,62 @@ impl Text {
     }
 
     fn decode(&mut self) -> Result<(), ReadError> {
-        let before = self.window.len();
-        let (taken, wrong) = match &mut self.decoder {
-            None => decode_utf8(&self.undecoded, &mut self.window, self.ended),
-            Some(decoder) => decode_other(decoder, &self.undecoded, &mut self.window, self.ended),
+        let wrong = match &mut self.decoder {
+            None => self.decode_utf8(),
+            Some(decoder) => {
+                let (taken, wrong) =
+                    decode_other(decoder, &self.undecoded, &mut self.window, self.ended);
+                self.undecoded.drain(..taken);
+                self.offset += taken as u64;
+                wrong
+            }
         };
-        let new = &self.window.as_bytes()[before..];
-        self.position.newlines += memchr_iter(b'\n', new).count() as u64;
-        if self.position.newlines == 0 {
-            self.position.returns += memchr_iter(b'\r', new).count() as u64;
-        }
-        if let Some(length) = wrong {
-            return Err(self.undecodable(taken, length));
-        }
-        self.position.offset += taken as u64;
-        self.undecoded.drain(..taken);
-        Ok(())
+        wrong.map_or(Ok(()), |length| Err(self.undecodable(length)))
     }
 
-    fn undecodable(&self, at: usize, length: usize) -> ReadError {
-        let Position {
-            offset,
-            newlines,
-            returns,
-        } = self.position;
-        let line = 1 + if newlines == 0 { returns } else { newlines };
-        let wrong = &self.undecoded[at..(at + length.max(1)).min(self.undecoded.len())];
+    /// The bytes become the window without being moved. Returns the length of the wrong sequence that they stop at, if they do.
+    fn decode_utf8(&mut self) -> Option<usize> {
+        debug_assert!(self.window.is_empty(), "T1: the window would be lost");
+        let cut = match self.ended {
+            true => 0,
+            false => unfinished(&self.undecoded),
+        };
+        let next = self.undecoded.split_off(self.undecoded.len() - cut);
+        let bytes = std::mem::replace(&mut self.undecoded, next);
+        let (window, wrong) = match String::from_utf8(bytes) {
+            Ok(window) => (window, None),
+            Err(error) => {
+                let told = error.utf8_error();
+                let mut bytes = error.into_bytes();
+                let mut rest = bytes.split_off(told.valid_up_to());
+                let length = told.error_len().unwrap_or(rest.len());
+                rest.append(&mut self.undecoded);
+                self.undecoded = rest;
+                (String::from_utf8(bytes).unwrap_or_default(), Some(length))
+            }
+        };
+        self.offset += window.len() as u64;
+        self.window = window;
+        wrong
+    }
+
+    fn undecodable(&self, length: usize) -> ReadError {
+        let mut ends = self.passed;
+        ends.add(&self.window);
+        let wrong = &self.undecoded[..length.max(1).min(self.undecoded.len())];
         let bytes = wrong
             .iter()
             .map(|byte| format!("0x{byte:02X}"))
             .collect::<Vec<_>>()
             .join(" ");
-        let at = offset + at as u64;
+        let at = self.offset;
         let message = match &self.decoder {
             None => format!(
                 "not UTF-8: {bytes} at byte {at}; if the file is in another encoding, name it, such as encoding = \"windows-1252\""
             ),
             Some(decoder) => format!("not {}: {bytes} at byte {at}", decoder.encoding().name()),
         };
-        self.error(Kind::Encoding, line, message)
+        self.error(Kind::Encoding, 1 + ends.count(), message)
     }
 }
 
@@ -228,25 +269,23 @@ fn utf16_without_mark(first: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Returns how many bytes were decoded and, if they stopped at a wrong sequence, its length.
-fn decode_utf8(bytes: &[u8], window: &mut String, last: bool) -> (usize, Option<usize>) {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => {
-            window.push_str(text);
-            (bytes.len(), None)
-        }
-        Err(error) => {
-            let valid = error.valid_up_to();
-            window.push_str(std::str::from_utf8(&bytes[..valid]).unwrap_or_default());
-            match error.error_len() {
-                Some(length) => (valid, Some(length)),
-                None if last => (valid, Some(bytes.len() - valid)),
-                None => (valid, None),
-            }
-        }
-    }
+/// How many bytes at the end begin a character of UTF-8 that goes on behind them.
+fn unfinished(bytes: &[u8]) -> usize {
+    let begins = |(back, byte): (usize, &u8)| {
+        let length = match byte {
+            0x80..=0xbf => return None,
+            0xc2..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf4 => 4,
+            _ => 1,
+        };
+        Some(if length > back { back } else { 0 })
+    };
+    let mut last = (1..=3).zip(bytes.iter().rev());
+    last.find_map(begins).unwrap_or(0)
 }
 
+/// Returns how many bytes were decoded and, if they stopped at a wrong sequence, its length.
 fn decode_other(
     decoder: &mut Decoder,
     bytes: &[u8],
@@ -275,6 +314,25 @@ fn decode_other(
                     Some(length),
                 );
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_that_is_cut_is_left_for_the_next_block() {
+        let text = "aé日🦀";
+        for end in 0..=text.len() {
+            let whole = (0..=end).rev().find(|at| text.is_char_boundary(*at));
+            let cut = end - whole.unwrap_or(0);
+            assert_eq!(unfinished(&text.as_bytes()[..end]), cut, "{end}");
+        }
+        // What can be no beginning is no beginning.
+        for wrong in [&b"a\x80"[..], b"a\xff", b"\xc0", b"\x80\x80\x80\x80"] {
+            assert_eq!(unfinished(wrong), 0, "{wrong:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The parser against the `csv` crate, on all short texts and on many long ones, in one piece and in growing ones.
 
-use super::record::{Dialect, Found};
+use super::record::{Dialect, Extent, Found};
+use super::run::{Run, Runs};
 use crate::plan::Csv;
 use crate::rows::Flat;
 
@@ -54,6 +55,53 @@ fn ours(text: &str, growing: bool) -> Option<Vec<Vec<String>>> {
     Some(records)
 }
 
+/// Z1: from each record of the text on, the run of that many columns is what its records are one by one. Returns how many rows
+/// came in runs.
+fn runs(text: &str, width: usize) -> usize {
+    let (dialect, mut runs, mut at, mut plain) = (dialect(), Runs::default(), 0, 0);
+    while at < text.len() {
+        let (mut flat, mut slow) = (Flat::new(width), Flat::new(width));
+        let most = Run {
+            rows: usize::MAX,
+            bytes: usize::MAX,
+        };
+        let run = runs.run(&dialect, &text[at..], true, most, &mut flat);
+        flat.end_lines(1, run.rows);
+        let mut bytes = 0;
+        for row in 0..run.rows {
+            let found = dialect.record(&text[at + bytes..], true, &mut slow);
+            let Found::Record(Extent { bytes: more, lines }) = found else {
+                panic!("Z1: {found:?} for row {row} of {text:?}");
+            };
+            assert_eq!(lines, 1, "Z1: row {row} of {text:?}");
+            slow.end_row(row as u64 + 1);
+            bytes += more;
+            for cell in 0..width {
+                assert_eq!(flat.cell(row, cell), slow.cell(row, cell), "Z1: {text:?}");
+            }
+        }
+        assert_eq!(
+            (bytes, &flat.lines),
+            (run.bytes, &slow.lines),
+            "Z1: {text:?}"
+        );
+        plain += run.rows;
+        at += run.bytes;
+        runs.pass(run.bytes);
+        if run.rows == 0 {
+            let bytes = match dialect.record(&text[at..], true, &mut slow) {
+                Found::Record(extent) | Found::Stray(extent) | Found::Nothing(extent) => {
+                    extent.bytes
+                }
+                Found::More | Found::Unclosed(_) => return plain,
+            };
+            at += bytes;
+            runs.pass(bytes);
+        }
+    }
+    plain
+}
+
 fn theirs(text: &str) -> Vec<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -82,7 +130,7 @@ fn compare(text: &str) -> bool {
 #[test]
 fn all_short_texts_are_read_as_the_csv_crate_reads_them() {
     const LETTERS: [&str; 7] = ["a", ",", "\"", "\n", "\r", "é", ";"];
-    let mut compared = 0;
+    let (mut compared, mut plain) = (0, 0);
     for length in 0..=6 {
         for mut number in 0..LETTERS.len().pow(length) {
             let mut text = String::new();
@@ -91,9 +139,11 @@ fn all_short_texts_are_read_as_the_csv_crate_reads_them() {
                 number /= LETTERS.len();
             }
             compared += u32::from(compare(&text));
+            plain += runs(&text, 1) + runs(&text, 2) + runs(&text, 3);
         }
     }
     assert!(compared > 80_000, "only {compared} texts were compared");
+    assert!(plain > 80_000, "only {plain} rows came in runs");
 }
 
 #[test]
@@ -111,7 +161,7 @@ fn long_texts_are_read_as_the_csv_crate_reads_them() {
         "\"\"",
     ];
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    let mut compared = 0;
+    let (mut compared, mut plain) = (0, 0);
     for _ in 0..3_000 {
         let mut text = String::new();
         let mut after_quote = false;
@@ -128,6 +178,26 @@ fn long_texts_are_read_as_the_csv_crate_reads_them() {
             text.push_str(piece);
         }
         compared += u32::from(compare(&text));
+        plain += (1..5).map(|width| runs(&text, width)).sum::<usize>();
     }
     assert!(compared > 2_900, "only {compared} texts were compared");
+    assert!(plain > 3_000, "only {plain} rows came in runs");
+}
+
+#[test]
+fn runs_go_on_from_slice_to_slice() {
+    for (row, width) in [
+        ("ab,c\n", 2),
+        ("ab,c\r\n", 2),
+        ("\"a,b\",c\r\n", 2),
+        ("a\r", 1),
+    ] {
+        for shift in 0..16 {
+            let first = format!("{}{}\n", "x".repeat(shift), ",".repeat(width - 1));
+            let text = first + &row.repeat(40_000 / row.len());
+            // The first row of one cell is an empty line if nothing stands in it.
+            let rows = 40_000 / row.len() + usize::from(shift > 0 || width > 1);
+            assert_eq!(runs(&text, width), rows, "{row:?} after {shift}");
+        }
+    }
 }

@@ -4,5 +4,6 @@
 mod differential;
 mod reader;
 mod record;
+mod run;
 
 pub(super) use reader::start;

@@ -4,6 +4,7 @@
 //! W2. Empty lines and comments are no rows.
 
 use super::record::{Dialect, Extent, Found, line_ends};
+use super::run::{Run, Runs};
 use crate::plan::Csv;
 use crate::read::error::{Kind, ReadError, listed, shortened};
 use crate::read::input::{Limits, Opened, Part, Reading};
@@ -14,6 +15,7 @@ use std::collections::HashSet;
 struct Reader {
     text: Text,
     dialect: Dialect,
+    runs: Runs,
     width: usize,
     /// The line that the rest of the text begins on.
     line: u64,
@@ -27,6 +29,7 @@ pub(in crate::read) fn start(text: Text, name: &str, csv: &Csv) -> Result<Opened
     let mut reader = Reader {
         text,
         dialect: Dialect::new(csv),
+        runs: Runs::default(),
         width: 0,
         line: 1,
         expect: 1 << 16,
@@ -102,7 +105,12 @@ impl Reading for Reader {
         flat.text.reserve(self.expect);
         let mut bad = Vec::new();
         let mut bad_bytes = 0;
-        while !limits.reached(flat.len() + bad.len(), flat.text.len() + bad_bytes) {
+        loop {
+            let most = limits.left(flat.len() + bad.len(), flat.text.len() + bad_bytes);
+            let Some(most) = most else { break };
+            if self.run(most, &mut flat) {
+                continue;
+            }
             let Some((extent, stray)) = self.record(&mut flat)? else {
                 break;
             };
@@ -129,6 +137,22 @@ impl Reading for Reader {
 }
 
 impl Reader {
+    /// Reads plain rows, as far as they come one after the other; false if the next one is not plain, or not in sight.
+    fn run(&mut self, most: Limits, flat: &mut Flat) -> bool {
+        let most = Run {
+            rows: most.rows,
+            bytes: most.bytes,
+        };
+        let (rest, ended) = (self.text.rest(), self.text.ended());
+        let run = self.runs.run(&self.dialect, rest, ended, most, flat);
+        flat.end_lines(self.line, run.rows);
+        self.pass(Extent {
+            bytes: run.bytes,
+            lines: run.rows as u64,
+        });
+        run.rows > 0
+    }
+
     /// Parses the next record into `flat`, and stays at its start. Returns how far it reaches and whether text stands after a
     /// closing quote; none at the end of the file.
     fn record(&mut self, flat: &mut Flat) -> Result<Option<(Extent, bool)>, ReadError> {
@@ -157,6 +181,7 @@ impl Reader {
 
     fn pass(&mut self, extent: Extent) {
         self.text.consume(extent.bytes);
+        self.runs.pass(extent.bytes);
         self.line += extent.lines;
     }
 

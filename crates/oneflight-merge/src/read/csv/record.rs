@@ -71,6 +71,20 @@ impl Dialect {
         self.delimiter
     }
 
+    pub(super) fn quote(&self) -> Option<u8> {
+        self.quote
+    }
+
+    pub(super) fn comment(&self) -> Option<u8> {
+        self.comment
+    }
+
+    /// What ends or changes a cell: delimiter, line feed, carriage return, quote and escape.
+    pub(super) fn marks(&self) -> [u8; 5] {
+        let [quote, escape] = [self.quote, self.escape].map(|byte| byte.unwrap_or(b'\r'));
+        [self.delimiter, b'\n', b'\r', quote, escape]
+    }
+
     /// Parses the record at the beginning of `text`, which is not empty. `ended` says that nothing comes after it.
     pub(super) fn record(&self, text: &str, ended: bool, flat: &mut Flat) -> Found {
         let bytes = text.as_bytes();
@@ -97,17 +111,13 @@ impl Dialect {
                 })
             });
         }
-        let first_break = match self.plain(text, ended, flat) {
-            Ok(extent) => return Found::Record(extent),
-            Err(first_break) => first_break,
-        };
         let (text_before, spans_before) = (flat.text.len(), flat.spans.len());
         let cells = Cells {
             dialect: self,
             text,
             bytes,
             ended,
-            first_break,
+            first_break: memchr2(b'\n', b'\r', bytes).unwrap_or(bytes.len()),
             at: 0,
             copied: 0,
             lines: 0,
@@ -120,63 +130,10 @@ impl Dialect {
         }
         found
     }
-
-    /// A record without quotes and escapes. If it is not so plain, or its end is not in sight, the error is the index of the
-    /// first end of a line.
-    fn plain(&self, text: &str, ended: bool, flat: &mut Flat) -> Result<Extent, usize> {
-        let bytes = text.as_bytes();
-        let line = memchr2(b'\n', b'\r', bytes).ok_or(bytes.len())?;
-        let intricate = match (self.quote, self.escape) {
-            (Some(quote), Some(escape)) => memchr2(quote, escape, &bytes[..line]).is_some(),
-            (Some(one), None) | (None, Some(one)) => memchr(one, &bytes[..line]).is_some(),
-            (None, None) => false,
-        };
-        if intricate {
-            return Err(line);
-        }
-        let end = line_end(bytes, line, ended).ok_or(line)?;
-        let base = flat.text.len() as u32;
-        flat.text.push_str(&text[..line]);
-        let mut start = base;
-        each_place(self.delimiter, &bytes[..line], |at| {
-            let end = base + at as u32;
-            flat.spans.push((start, end));
-            start = end + 1;
-        });
-        flat.end_cell(start as usize);
-        Ok(Extent {
-            bytes: end,
-            lines: 1,
-        })
-    }
-}
-
-/// Calls `with` for each place where the byte stands. Cells are a few bytes long: looking at eight at a time in a register costs less
-/// than beginning a wider search again for each of them.
-#[inline]
-fn each_place(byte: u8, bytes: &[u8], mut with: impl FnMut(usize)) {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let pattern = u64::from_ne_bytes([byte; 8]);
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (nth, word) in words.iter().enumerate() {
-        let differs = u64::from_le_bytes(*word) ^ pattern;
-        // The highest bit of each byte that does not differ, and no other.
-        let mut found = !(((differs & LOW) + LOW) | differs | LOW);
-        while found != 0 {
-            with(nth * 8 + found.trailing_zeros() as usize / 8);
-            found &= found - 1;
-        }
-    }
-    let begin = bytes.len() - rest.len();
-    for (nth, other) in rest.iter().enumerate() {
-        if *other == byte {
-            with(begin + nth);
-        }
-    }
 }
 
 /// The index after the end of a line at `at`; none if it cannot be told yet whether `\r` is followed by `\n`.
-fn line_end(bytes: &[u8], at: usize, ended: bool) -> Option<usize> {
+pub(super) fn line_end(bytes: &[u8], at: usize, ended: bool) -> Option<usize> {
     match (bytes[at], bytes.get(at + 1)) {
         (b'\r', Some(b'\n')) => Some(at + 2),
         (b'\r', None) if !ended => None,
