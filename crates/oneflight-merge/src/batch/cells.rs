@@ -115,7 +115,7 @@ enum Gap {
 
 /// Texts, all in one buffer.
 #[derive(Debug, Default)]
-struct Texts {
+pub(crate) struct Texts {
     buffer: String,
     spans: Vec<(usize, usize)>,
 }
@@ -183,16 +183,26 @@ impl Cells {
     }
 
     /// Appends the cells of the next records.
-    #[inline]
     pub(crate) fn extend<'c>(&mut self, cells: impl Iterator<Item = Cell<'c>>) {
-        // As long as all cells have values, a column of words is filled by a loop that does nothing else.
-        let mut cells = cells.peekable();
-        if let (Data::Words(words), true) = (&mut self.data, self.gaps.is_empty()) {
-            while let Some(cell) = cells.next_if(|cell| !cell.is_empty()) {
-                words.push(bits(cell));
-            }
-        }
         cells.for_each(|cell| self.push(cell));
+    }
+
+    /// The words of a column of words, to append those of the next records; none if some cell has no value (C2).
+    #[inline]
+    pub(crate) fn words(&mut self) -> Option<&mut Vec<i64>> {
+        match &mut self.data {
+            Data::Words(words) if self.gaps.is_empty() => Some(words),
+            _ => None,
+        }
+    }
+
+    /// The texts of a column of texts, to append those of the next records; none if some cell has no value (C2).
+    #[inline]
+    pub(crate) fn texts(&mut self) -> Option<&mut Texts> {
+        match &mut self.data {
+            Data::Texts(texts) if self.gaps.is_empty() => Some(texts),
+            _ => None,
+        }
     }
 
     /// Appends the cell of the next record.
@@ -265,7 +275,7 @@ impl Texts {
     }
 
     #[inline]
-    fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         let start = self.buffer.len();
         self.buffer.push_str(text);
         self.spans.push((start, self.buffer.len()));
@@ -278,8 +288,9 @@ impl Texts {
     }
 }
 
+/// The cell that this is in a column of words.
 #[inline]
-fn word(kind: Kind, bits: i64) -> Cell<'static> {
+pub(crate) fn word(kind: Kind, bits: i64) -> Cell<'static> {
     match kind {
         Kind::Real => Cell::Real(f64::from_bits(bits.cast_unsigned())),
         Kind::Bool => Cell::Bool(bits != 0),

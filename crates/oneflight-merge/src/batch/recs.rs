@@ -112,7 +112,6 @@ impl Recs {
     }
 
     /// Gives the next record its number; its cells are appended by the caller.
-    #[inline]
     pub(crate) fn admit(
         &mut self,
         external: Option<External>,
@@ -129,6 +128,16 @@ impl Recs {
         }
         self.marks.push(Marks { declared, create });
         at
+    }
+
+    /// As `admit`, for a record without external id.
+    #[inline]
+    pub(crate) fn admit_plain(&mut self, declared: bool, create: bool) -> u32 {
+        if !self.externals.is_empty() || !self.conflicts.is_empty() {
+            return self.admit(None, declared, create);
+        }
+        self.marks.push(Marks { declared, create });
+        self.marks.len() as u32 - 1
     }
 
     /// Notes that another row speaks of a record; returns whether a row had declared it before.

@@ -3,14 +3,17 @@
 //! What a later row says of a record that is there already is settled here by the policies of its columns, as the database
 //! would settle it if the rows came one by one.
 
-use super::draft::{Draft, DraftCell, Drafts, Memo};
+use super::draft::{Draft, DraftCell, Drafts};
+use super::keys::hash_cells;
+use super::memo::Memo;
 use super::values::{Fault, shorten};
 use crate::batch::{Again, Cell, Cells, Declares, Log, Recs, joined, shown};
 use crate::plan::{ColumnKind, ColumnPlan, Plan, Slot, TablePlan};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use oneflight_sql::{External, Policy};
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
 /// The records of a batch while it is made.
 #[derive(Debug)]
@@ -45,21 +48,23 @@ struct TableBatch {
 }
 
 impl Batch {
-    /// An empty batch; `rows` is how many will come, and `declared` which tables they declare records of.
-    pub(crate) fn new(plan: &Plan, rows: usize, declared: impl Iterator<Item = usize>) -> Self {
-        let mut tables: Vec<TableBatch> = plan.tables.iter().map(TableBatch::new).collect();
-        for table in declared {
-            tables[table].reserve(rows);
-        }
+    /// An empty batch.
+    pub(crate) fn new(plan: &Plan, hasher: RandomState) -> Self {
+        let tables: Vec<TableBatch> = plan.tables.iter().map(TableBatch::new).collect();
         let refuses = tables
             .iter()
             .any(|table| table.policies.contains(&Some(Policy::Error)));
         Self {
             tables,
-            hasher: RandomState::default(),
+            hasher,
             refuses,
             recs: Vec::new(),
         }
+    }
+
+    /// Makes room for so many records of each of these tables, which have none yet.
+    pub(crate) fn reserve(&mut self, tables: impl Iterator<Item = usize>, records: usize) {
+        tables.for_each(|table| self.tables[table].reserve(records));
     }
 
     /// Adds a row and notes what it declares, or says why it is refused; then nothing has changed.
@@ -78,61 +83,47 @@ impl Batch {
             let width = self.tables[draft.table].policies.len();
             let cells = &drafts.cells[draft.cells..draft.cells + width];
             settle(cells, &self.recs, &mut drafts.settled);
-            let rec = self.add(draft, &drafts.settled, log);
-            if let Some((memory, text)) = draft.memo {
-                memo.0[memory].insert(text, rec);
+            let (rec, again) = self.add(draft, &drafts.settled);
+            if draft.declared {
+                log.declare(Declares {
+                    table: draft.table as u32,
+                    rec,
+                    again,
+                });
+            }
+            if let Some((kind, text)) = draft.memo {
+                memo.insert(kind, text, rec);
             }
             self.recs.push(rec);
         }
         Ok(())
     }
 
-    /// Adds a record of a row, or what the row says to the record that is there, and notes it if the row declares it.
-    pub(crate) fn add(&mut self, draft: &Draft<'_>, cells: &[Cell<'_>], log: &mut Log) -> u32 {
-        let (rec, again) = self.tables[draft.table].add(draft, cells, &self.hasher);
-        if draft.declared {
-            log.declare(Declares {
-                table: draft.table as u32,
-                rec,
-                again,
-            });
-        }
-        rec
+    /// Adds a record of a row, or what the row says to the record that is there.
+    pub(crate) fn add(&mut self, draft: &Draft<'_>, cells: &[Cell<'_>]) -> (u32, Again) {
+        self.tables[draft.table].add(draft, cells, &self.hasher)
     }
 
-    /// Finds the record with this key, or gives it a number; then the caller appends its cells. `late` says of records that have none
-    /// yet whether they have this key.
+    /// Finds the record with a key of this hash, or gives it a number; then the caller appends its cells. `is_same` says of a record
+    /// without external id whether it has the key.
     #[inline]
     pub(crate) fn admit(
         &mut self,
         draft: &Draft<'_>,
-        key: &[Cell<'_>],
-        late: impl Fn(u32) -> Option<bool>,
-        log: &mut Log,
+        hash: u64,
+        is_same: impl Fn(&Recs, u32) -> bool,
     ) -> Admitted {
-        let mut hasher = self.hasher.build_hasher();
-        key.iter().for_each(|cell| hash_cell(*cell, &mut hasher));
-        let admitted = self.tables[draft.table].admit(draft, hasher.finish(), key, late);
-        if let (Admitted::New(rec), true) = (admitted, draft.declared) {
-            log.declare(Declares {
-                table: draft.table as u32,
-                rec,
-                again: Again::First,
-            });
-        }
-        admitted
+        self.tables[draft.table].admit(draft, hash, is_same)
     }
 
     /// Puts what a row says to a record that is there.
-    pub(crate) fn meet(&mut self, rec: u32, draft: &Draft<'_>, cells: &[Cell<'_>], log: &mut Log) {
-        let again = self.tables[draft.table].meet(rec, draft, cells);
-        if draft.declared {
-            log.declare(Declares {
-                table: draft.table as u32,
-                rec,
-                again,
-            });
-        }
+    pub(crate) fn meet(&mut self, rec: u32, draft: &Draft<'_>, cells: &[Cell<'_>]) -> Again {
+        self.tables[draft.table].meet(rec, draft, cells)
+    }
+
+    /// What keys are hashed by.
+    pub(crate) fn hasher(&self) -> &RandomState {
+        &self.hasher
     }
 
     /// The columns of a table, to be given the cells of records that have been admitted.
@@ -271,7 +262,10 @@ impl TableBatch {
         let at = self
             .recs
             .push(cells, external, draft.declared, draft.create);
-        self.enter(hash, at);
+        self.hashes.push(hash);
+        let hashes = &self.hashes;
+        self.index
+            .insert_unique(hash, at, |at| hashes[*at as usize]);
         (at, Again::First)
     }
 
@@ -280,32 +274,23 @@ impl TableBatch {
         &mut self,
         draft: &Draft<'_>,
         hash: u64,
-        key: &[Cell<'_>],
-        late: impl Fn(u32) -> Option<bool>,
+        is_same: impl Fn(&Recs, u32) -> bool,
     ) -> Admitted {
-        let found = self.index.find(hash, |at| {
-            late(*at).unwrap_or_else(|| {
-                self.recs.external(*at).is_none()
-                    && key
-                        .iter()
-                        .zip(&self.key)
-                        .all(|(cell, column)| cell.is_same(&self.recs.cell(*column, *at)))
-            })
-        });
-        if let Some(at) = found {
-            return Admitted::There(*at);
+        let (recs, hashes) = (&self.recs, &self.hashes);
+        let entry = self.index.entry(
+            hash,
+            |at| recs.external(*at).is_none() && is_same(recs, *at),
+            |at| hashes[*at as usize],
+        );
+        match entry {
+            Entry::Occupied(there) => Admitted::There(*there.get()),
+            Entry::Vacant(new) => {
+                let at = self.recs.admit_plain(draft.declared, draft.create);
+                new.insert(at);
+                self.hashes.push(hash);
+                Admitted::New(at)
+            }
         }
-        let at = self.recs.admit(None, draft.declared, draft.create);
-        self.enter(hash, at);
-        Admitted::New(at)
-    }
-
-    #[inline]
-    fn enter(&mut self, hash: u64, at: u32) {
-        self.hashes.push(hash);
-        let hashes = &self.hashes;
-        self.index
-            .insert_unique(hash, at, |at| hashes[*at as usize]);
     }
 
     fn meet(&mut self, at: u32, draft: &Draft<'_>, cells: &[Cell<'_>]) -> Again {
@@ -318,14 +303,12 @@ impl TableBatch {
     }
 
     fn hash(&self, draft: &Draft<'_>, cells: &[Cell<'_>], hasher: &RandomState) -> u64 {
-        let mut hasher = hasher.build_hasher();
-        for &column in &self.key {
-            hash_cell(cells[column], &mut hasher);
+        let key = self.key.iter().map(|column| cells[*column]);
+        let hash = hash_cells(key, hasher);
+        match &draft.external {
+            None => hash,
+            Some(external) => hasher.hash_one((hash, external)),
         }
-        if let Some((source, id)) = &draft.external {
-            (source, id).hash(&mut hasher);
-        }
-        hasher.finish()
     }
 
     fn find(&self, hash: u64, draft: &Draft<'_>, cells: &[Cell<'_>]) -> Option<u32> {
@@ -402,23 +385,6 @@ fn settle<'a>(cells: &[DraftCell<'a>], recs: &[u32], settled: &mut Vec<Cell<'a>>
         DraftCell::Cell(cell) => cell,
         DraftCell::Draft(draft) => Cell::Ref(recs[draft as usize]),
     }));
-}
-
-#[inline]
-fn hash_cell(cell: Cell<'_>, hasher: &mut impl Hasher) {
-    match cell {
-        Cell::Unset | Cell::Null => hasher.write_u8(0),
-        Cell::Text(text) | Cell::Decimal(text) | Cell::Folded { key: text, .. } => {
-            text.hash(hasher)
-        }
-        Cell::Int(int) | Cell::Timestamp(int) => hasher.write_i64(int),
-        Cell::Real(real) => hasher.write_u64(real.to_bits()),
-        Cell::Bool(bool) => hasher.write_u8(u8::from(bool)),
-        Cell::Date(days) => hasher.write_i32(days),
-        Cell::Uuid(uuid) => uuid.hash(hasher),
-        Cell::Bytes(bytes) => bytes.hash(hasher),
-        Cell::Ref(rec) => hasher.write_u32(rec),
-    }
 }
 
 /// True if the new date is later; any date is later than none.

@@ -4,6 +4,7 @@
 //! reference, and what its record would have held is dropped with it.
 
 use super::convert;
+use super::memo::Memo;
 use super::records::{CellSpec, Declared, ExternalSpec, Fill, RecordSpec, Records, Want};
 use super::values::{At, Context, Fault};
 use crate::batch::Cell;
@@ -52,13 +53,6 @@ pub(crate) struct Drafts<'a> {
     /// For each record that the row declares without `each`, its draft.
     labels: Vec<Option<u32>>,
 }
-
-/// References by a single text that have been committed: for each kind of reference, text → record. Saves the fold and the
-/// look-up of the identity for all but the first of them.
-#[derive(Debug, Default)]
-pub(crate) struct Memo<'a>(
-    pub(crate) Vec<hashbrown::HashMap<&'a str, u32, foldhash::fast::RandomState>>,
-);
 
 /// What drafting works by.
 #[derive(Clone, Copy, Debug)]
@@ -119,11 +113,10 @@ impl<'a> Drafts<'a> {
                     None => DraftCell::NULL,
                     Some(text) => {
                         memo = spec.memo.map(|memo| (memo, text));
-                        if let Some(done) =
-                            memo.and_then(|(memo, text)| rules.memo.0[memo].get(text))
+                        if let Some(done) = memo.and_then(|(kind, text)| rules.memo.get(kind, text))
                         {
                             self.cells.truncate(cells);
-                            return Ok(Some(DraftCell::Cell(Cell::Ref(*done))));
+                            return Ok(Some(DraftCell::Cell(Cell::Ref(done))));
                         }
                         DraftCell::Cell(convert::cell(text, value, want, rules.context.texts)?)
                     }

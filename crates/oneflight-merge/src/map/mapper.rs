@@ -1,8 +1,9 @@
 //! The mapper: a chunk of rows in, a batch of records out.
 
 use super::commit::Batch;
-use super::draft::{Drafts, Memo, Rules};
+use super::draft::{Drafts, Rules};
 use super::lookup::Lookups;
+use super::memo::Memo;
 use super::records::Records;
 use super::sweep::{self, Sweep};
 use super::values::{At, Context, Fault, Here, shorten};
@@ -10,6 +11,7 @@ use crate::batch::{Mapped, Reject};
 use crate::plan::Plan;
 use crate::rows::{Chunk, Rows};
 use bumpalo::Bump;
+use foldhash::fast::RandomState;
 use serde_json::Value as Json;
 
 /// Maps the rows of one feed. It holds no state of its own: chunks may be mapped side by side.
@@ -37,73 +39,103 @@ impl<'p> Mapper<'p> {
     pub fn map(&self, chunk: &Chunk) -> Mapped {
         let texts = Bump::new();
         let context = Context::new(chunk, self.lookups, &self.records.names, &texts);
-        let mut memo = Memo::default();
-        memo.0.resize_with(self.records.memos, Default::default);
-        let mut drafts = Drafts::default();
-        let tables = self
-            .records
-            .declared
-            .iter()
-            .map(|declared| declared.record.table);
-        let mut batch = Batch::new(self.plan, context.rows(), tables);
-        let mut mapped = Mapped {
-            rejects: bad_rows(chunk),
-            ..Mapped::default()
+        let hasher = RandomState::default();
+        let mut run = Run {
+            mapper: self,
+            context: &context,
+            batch: Batch::new(self.plan, hasher.clone()),
+            memo: Memo::new(self.records.memos, hasher),
+            drafts: Drafts::default(),
+            mapped: Mapped {
+                rejects: bad_rows(chunk),
+                ..Mapped::default()
+            },
         };
-        mapped.rows.reserve(context.rows());
-        let mut sweep = match &chunk.rows {
-            Rows::Flat(flat) if !batch.refuses() => {
+        run.mapped.rows.reserve(context.rows());
+        let sweep = match &chunk.rows {
+            Rows::Flat(flat) if !run.batch.refuses() => {
                 Sweep::new(self.plan, self.records, &context, flat)
             }
             _ => None,
         };
-        for start in (0..context.rows()).step_by(sweep::BLOCK) {
-            let block = start..context.rows().min(start + sweep::BLOCK);
-            if let Some(sweep) = &mut sweep {
-                sweep.read(&context, &memo, block.clone());
+        match sweep {
+            Some(sweep) => {
+                run.batch.reserve(sweep.tables(), context.rows());
+                run.sweep(sweep);
             }
-            for row in block {
-                let at = context.row(row);
-                if let Some(sweep) = &mut sweep
-                    && !sweep.is_odd(row - start, &mut batch)
-                {
-                    sweep.commit(row - start, &mut batch, &mut memo, &mut mapped.rows);
-                    mapped.rows.end_row(at.line);
-                    continue;
-                }
-                let rules = Rules {
-                    plan: self.plan,
-                    records: self.records,
-                    context: &context,
-                    memo: &memo,
-                };
-                match self.draft(rules, &at, &mut drafts).and_then(|()| {
-                    batch.commit(&mut drafts, &mut memo, &mut mapped.rows, self.plan)
-                }) {
-                    Ok(()) => mapped.rows.end_row(at.line),
-                    Err(fault) => mapped.rejects.push(fault.reject(at.line)),
-                }
-            }
-            if let Some(sweep) = &mut sweep {
-                sweep.finish(&mut batch);
+            None => {
+                let declared = self.records.declared.iter();
+                let tables = declared.map(|declared| declared.record.table);
+                run.batch.reserve(tables, context.rows());
+                (0..context.rows()).for_each(|row| run.draft(row));
             }
         }
+        let mut mapped = run.mapped;
         mapped.rejects.sort_by_key(|reject| reject.line);
-        mapped.tables = batch.into_tables();
+        mapped.tables = run.batch.into_tables();
         mapped
+    }
+}
+
+/// A chunk while it is mapped.
+struct Run<'m, 'a> {
+    mapper: &'m Mapper<'a>,
+    context: &'m Context<'a>,
+    batch: Batch,
+    memo: Memo<'a>,
+    drafts: Drafts<'a>,
+    mapped: Mapped,
+}
+
+impl<'a> Run<'_, 'a> {
+    /// Maps the rows of a flat chunk, block by block.
+    fn sweep(&mut self, mut sweep: Sweep<'a>) {
+        for start in (0..self.context.rows()).step_by(sweep::BLOCK) {
+            let end = self.context.rows().min(start + sweep::BLOCK);
+            sweep.read(self.context, &self.memo, start..end);
+            let mut nth = 0;
+            while nth < end - start {
+                let run = sweep.run(nth);
+                nth = run.end;
+                sweep.commit(run, &mut self.batch, &mut self.memo, &mut self.mapped.rows);
+                if nth < end - start {
+                    sweep.pass(nth, &mut self.batch);
+                    self.draft(start + nth);
+                    nth += 1;
+                }
+            }
+            sweep.end(&mut self.batch);
+        }
+    }
+
+    /// Maps a row by itself.
+    fn draft(&mut self, row: usize) {
+        let at = self.context.row(row);
+        let drafted = self.drafted(&at);
+        let log = &mut self.mapped.rows;
+        let committed = drafted.and_then(|()| {
+            let (drafts, memo) = (&mut self.drafts, &mut self.memo);
+            self.batch.commit(drafts, memo, log, self.mapper.plan)
+        });
+        match committed {
+            Ok(()) => log.end_row(at.line),
+            Err(fault) => self.mapped.rejects.push(fault.reject(at.line)),
+        }
     }
 
     /// Drafts the records of a row.
-    fn draft<'a>(
-        &self,
-        rules: Rules<'_, 'a>,
-        at: &At<'_, 'a>,
-        drafts: &mut Drafts<'a>,
-    ) -> Result<(), Fault> {
-        if self.records.objects {
+    fn drafted(&mut self, at: &At<'_, 'a>) -> Result<(), Fault> {
+        let Mapper { plan, records, .. } = *self.mapper;
+        if records.objects {
             object(at)?;
         }
-        drafts.row(rules, at)
+        let rules = Rules {
+            plan,
+            records,
+            context: self.context,
+            memo: &self.memo,
+        };
+        self.drafts.row(rules, at)
     }
 }
 

@@ -117,17 +117,58 @@ impl Marks {
 /// An integer of 64 bits: digits with or without a sign; zeros after a point, or an exponent, do no harm.
 #[inline]
 pub(crate) fn integer(text: &str) -> Option<i64> {
-    // Up to 18 digits cannot overflow, and no sign is the usual case.
-    if matches!(text.len(), 1..=18) {
-        let digits = text.bytes().try_fold(0, |int: i64, byte| {
-            let digit = byte.wrapping_sub(b'0');
-            (digit < 10).then(|| int * 10 + i64::from(digit))
-        });
-        if digits.is_some() {
-            return digits;
+    plain_integer(text.as_bytes())
+        .or_else(|| text.parse().ok())
+        .or_else(|| decimal(text)?.parse().ok())
+}
+
+/// An integer of up to 16 digits without a sign, as nearly all are; any other is left to `integer`.
+#[inline]
+pub(super) fn plain_integer(text: &[u8]) -> Option<i64> {
+    match text.len() {
+        1..=8 => digits(text),
+        9..=16 => {
+            let (high, low) = text.split_at(text.len() - 8);
+            Some(digits(high)? * 100_000_000 + digits(low)?)
         }
+        _ => None,
     }
-    text.parse().ok().or_else(|| decimal(text)?.parse().ok())
+}
+
+/// The number that 1 to 8 digits say.
+#[inline]
+fn digits(text: &[u8]) -> Option<i64> {
+    // The first digit is to stand lowest and the last one highest, after as many zeros as are missing. The two halves may overlap.
+    let missing = 8 * (8 - text.len() as u32);
+    let word = match (text.first_chunk(), text.last_chunk()) {
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) << missing
+                | u64::from(u32::from_le_bytes(*last)) << 32
+        }
+        _ => match (text.first_chunk(), text.last_chunk()) {
+            (Some(first), Some(last)) => {
+                u64::from(u16::from_le_bytes(*first)) << missing
+                    | u64::from(u16::from_le_bytes(*last)) << 48
+            }
+            _ => u64::from(*text.first()?) << missing,
+        },
+    };
+    let zeros = u64::from_ne_bytes([b'0'; 8]) & ((1 << missing) - 1);
+    let pairs = pairs(word | zeros)?;
+    let fours = (pairs & 0x00ff_00ff_00ff_00ff).wrapping_mul(1 + (100 << 16)) >> 16;
+    let eight = (fours & 0x0000_ffff_0000_ffff).wrapping_mul(1 + (10_000 << 32)) >> 32;
+    Some(eight.cast_signed())
+}
+
+/// The four numbers of two digits each that eight digits are, 16 bits for each; the higher 8 of them mean nothing. The first is the
+/// lowest, as the first digit is.
+#[inline]
+pub(super) fn pairs(word: u64) -> Option<u64> {
+    const HIGH: u64 = 0xf0f0_f0f0_f0f0_f0f0;
+    // A digit is 0x30 to 0x39: neither it nor the same with 6 more is beyond 0x3f.
+    let more = word.wrapping_add(0x0606_0606_0606_0606);
+    let is_digits = (word & HIGH) | ((more & HIGH) >> 4) == 0x3333_3333_3333_3333;
+    is_digits.then(|| (word & !HIGH).wrapping_mul(1 + (10 << 8)) >> 8)
 }
 
 /// A finite float. There is one zero: some databases store `-0` as `0`, where it would differ from itself in the next run.
@@ -215,6 +256,28 @@ mod tests {
         assert_eq!(integer("9223372036854775808"), None);
         assert_eq!(integer("42.5"), None);
         assert_eq!(integer(""), None);
+    }
+
+    #[test]
+    fn an_integer_of_plain_digits_is_read_as_any_other() {
+        let slowly = |text: &str| text.parse::<u64>().ok().map(u64::cast_signed);
+        for length in 1..=16 {
+            for number in [0, 1, 9, 10_203_040_506_070_809, 9_999_999_999_999_999_i64] {
+                let text = format!("{:0length$}", number % 10_i64.pow(length as u32));
+                assert_eq!(plain_integer(text.as_bytes()), slowly(&text), "{text}");
+                // Any other byte in any place is no digit.
+                for at in 0..length {
+                    for byte in (0..=255).filter(|byte: &u8| !byte.is_ascii_digit()) {
+                        let mut bytes = text.clone().into_bytes();
+                        bytes[at] = byte;
+                        assert_eq!(plain_integer(&bytes), None, "{bytes:?}");
+                    }
+                }
+            }
+        }
+        assert_eq!(plain_integer(b""), None);
+        assert_eq!(plain_integer(&[b'1'; 17]), None);
+        assert_eq!(integer("123456789012345678"), Some(123_456_789_012_345_678));
     }
 
     #[test]

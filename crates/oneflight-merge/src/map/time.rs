@@ -1,6 +1,6 @@
 //! Days and instants, read from text: ISO 8601, or a pattern of the mapping. A day that does not exist is none.
 
-use super::number::Marks;
+use super::number::{Marks, pairs};
 
 /// How a value is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,8 +115,8 @@ pub(crate) fn date(text: &str, pattern: &Pattern) -> Option<i32> {
             i32::try_from(timestamp(text, pattern)?.div_euclid(DAY)).ok()
         }
         Pattern::Usual | Pattern::Base64 | Pattern::Number(_) => {
-            if let Some(moment) = plain_date(text.as_bytes()) {
-                return moment.days();
+            if let Some(days) = plain_date(text.as_bytes()) {
+                return Some(days);
             }
             let mut reader = Reader::new(text);
             let moment = reader.iso_date()?;
@@ -125,26 +125,39 @@ pub(crate) fn date(text: &str, pattern: &Pattern) -> Option<i32> {
     }
 }
 
-/// A date like 2010-08-14, which nearly all dates are; any other is left to the reader.
+/// A day like 2010-08-14, as nearly all are; any other is left to the reader.
 #[inline]
-fn plain_date(text: &[u8]) -> Option<Moment> {
+pub(super) fn plain_date(text: &[u8]) -> Option<i32> {
     let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else {
         return None;
     };
-    let mut digits = [y1, y2, y3, y4, m1, m2, d1, d2];
-    digits
-        .iter_mut()
-        .for_each(|digit| *digit = digit.wrapping_sub(b'0'));
-    if digits.iter().any(|digit| *digit > 9) {
+    let pairs = pairs(u64::from_le_bytes([y1, y2, y3, y4, m1, m2, d1, d2]))?;
+    let [century, _, year, _, month, _, day, _] = pairs.to_le_bytes().map(u32::from);
+    days(century * 100 + year, month, day)
+}
+
+/// Days since 1970-01-01 of a day that exists, in the years 1 to 9999.
+#[inline]
+fn days(year: u32, month: u32, day: u32) -> Option<i32> {
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let last = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        _ => return None,
+    };
+    if !(1..=9999).contains(&year) || day == 0 || day > last {
         return None;
     }
-    let [y1, y2, y3, y4, m1, m2, d1, d2] = digits.map(u32::from);
-    Some(Moment {
-        year: ((y1 * 10 + y2) * 100 + y3 * 10 + y4).cast_signed(),
-        month: m1 * 10 + m2,
-        day: d1 * 10 + d2,
-        ..Moment::default()
-    })
+    // Years begin in March, so that the leap day is the last of its year.
+    let (year, month) = match month {
+        1 | 2 => (year - 1, month + 9),
+        _ => (year, month - 3),
+    };
+    let of_year = (153 * month + 2) / 5 + day - 1;
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + of_year;
+    Some(days.cast_signed() - 719_468)
 }
 
 /// Microseconds since 1970-01-01T00:00:00Z. A text without an offset is UTC; a day alone is its beginning.
@@ -188,27 +201,7 @@ struct Moment {
 
 impl Moment {
     fn days(self) -> Option<i32> {
-        let leap = self.year % 4 == 0 && (self.year % 100 != 0 || self.year % 400 == 0);
-        let last = match self.month {
-            1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-            4 | 6 | 9 | 11 => 30,
-            2 if leap => 29,
-            2 => 28,
-            _ => return None,
-        };
-        if !(1..=9999).contains(&self.year) || self.day == 0 || self.day > last {
-            return None;
-        }
-        // Howard Hinnant's days_from_civil: years begin in March, so that the leap day is the last of its year.
-        let year = if self.month <= 2 {
-            self.year - 1
-        } else {
-            self.year
-        };
-        let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-        let month = i32::try_from((self.month + 9) % 12).ok()?;
-        let of_year = (153 * month + 2) / 5 + i32::try_from(self.day).ok()? - 1;
-        Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
+        days(u32::try_from(self.year).ok()?, self.month, self.day)
     }
 
     fn micros(self) -> Option<i64> {
@@ -402,6 +395,43 @@ mod tests {
             ("9999-12-31", 2_932_896),
         ] {
             assert_eq!(date(text, &Pattern::Usual), Some(days), "{text}");
+        }
+    }
+
+    #[test]
+    fn days_are_counted_one_by_one() {
+        let mut counted = -719_162;
+        for year in 1..=9999 {
+            for month in 1..=13 {
+                let last = (0..=32).rev().find(|day| days(year, month, *day).is_some());
+                for day in 1..=last.unwrap_or(0) {
+                    assert_eq!(
+                        days(year, month, day),
+                        Some(counted),
+                        "{year}-{month}-{day}"
+                    );
+                    counted += 1;
+                }
+                assert_eq!(days(year, month, 0), None, "{year}-{month}");
+            }
+        }
+        assert_eq!(counted, 2_932_897);
+    }
+
+    #[test]
+    fn a_plain_day_is_read_as_by_the_reader() {
+        let text = "2010-08-14";
+        let slowly = |text: &str| {
+            let mut reader = Reader::new(text);
+            let moment = reader.iso_date()?;
+            reader.rest.is_empty().then(|| moment.days())?
+        };
+        for at in 0..text.len() {
+            for byte in 0..=127_u8 {
+                let mut text = text.to_owned();
+                text.replace_range(at..=at, char::from(byte).encode_utf8(&mut [0; 4]));
+                assert_eq!(plain_date(text.as_bytes()), slowly(&text), "{text:?}");
+            }
         }
     }
 

@@ -424,13 +424,17 @@ pub(super) fn is_null(text: &str, null: &[String]) -> bool {
 /// The text without white space at its ends; one look at each end is enough for most.
 #[inline]
 pub(super) fn trimmed(text: &str) -> &str {
-    let is_plain = |byte: &u8| byte.is_ascii_graphic();
-    match text.as_bytes() {
-        [] => text,
-        [only] if is_plain(only) => text,
-        [first, .., last] if is_plain(first) && is_plain(last) => text,
-        _ => text.trim(),
+    match text.is_empty() || is_trimmed(text.as_bytes()) {
+        true => text,
+        false => text.trim(),
     }
+}
+
+/// True for a text that begins and ends with a visible character of ASCII, so that there is nothing to be cut off.
+#[inline]
+pub(super) fn is_trimmed(text: &[u8]) -> bool {
+    let is_visible = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    is_visible(text.first()) && is_visible(text.last())
 }
 
 fn trim(text: Cow<'_, str>) -> Cow<'_, str> {

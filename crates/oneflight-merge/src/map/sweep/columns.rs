@@ -1,13 +1,21 @@
 //! The columns of a block, read one after the other.
+//!
+//!   cell ──quick: bytes that need no second look──▶ slot
+//!     └────────────────slow: as drafting does──────────┘
+//!
+//! Q1. What the quick way reads, the slow way reads alike.
 
-use crate::batch::{Cell, Cells};
+use crate::batch::{Cell, Cells, word};
 use crate::map::convert;
-use crate::map::draft::Memo;
+use crate::map::keys::hash_cells;
+use crate::map::memo::{Memo, same};
 use crate::map::number;
 use crate::map::records::{ValueSpec, Want};
 use crate::map::time::{self, Pattern};
-use crate::map::values::{Context, plain, trimmed};
+use crate::map::values::{Context, is_trimmed, plain, trimmed};
 use crate::rows::Flat;
+use bumpalo::Bump;
+use foldhash::fast::RandomState;
 use oneflight_sql::Kind;
 use std::ops::Range;
 
@@ -18,6 +26,8 @@ pub(super) struct Block<'b, 'a> {
     pub(super) flat: &'a Flat,
     pub(super) rows: Range<usize>,
     pub(super) odd: &'b mut [bool],
+    /// True if some cell of the chunk has a NUL character in it.
+    pub(super) nul: bool,
 }
 
 /// A column of the file.
@@ -35,14 +45,16 @@ pub(super) struct Column<'a> {
 pub(super) struct Values<'a> {
     column: Column<'a>,
     read: Read<'a>,
+    /// Which cells are null; empty if none is.
+    nulls: Vec<bool>,
 }
 
-/// Cells by their type, none where the column is null.
+/// Cells by their type, of which those that are null mean nothing.
 #[derive(Debug)]
 enum Read<'a> {
-    Ints(Vec<Option<i64>>),
-    Dates(Vec<Option<i32>>),
-    Texts(Vec<Option<&'a str>>),
+    /// Integers or dates.
+    Words(Kind, Vec<i64>),
+    Texts(Vec<&'a str>),
     Any(Vec<Cell<'a>>),
 }
 
@@ -73,109 +85,216 @@ impl<'a> Values<'a> {
         let Column { spec, want, .. } = column;
         let usual = spec.pattern == Pattern::Usual;
         let read = match want.kind {
-            Kind::Int if usual => Read::Ints(Vec::new()),
-            Kind::Date if usual => Read::Dates(Vec::new()),
+            Kind::Int | Kind::Date if usual => Read::Words(want.kind, Vec::new()),
             Kind::Text if want.fold.is_none() => Read::Texts(Vec::new()),
             _ => Read::Any(Vec::new()),
         };
-        Self { column, read }
+        Self {
+            column,
+            read,
+            nulls: Vec::new(),
+        }
     }
 
     /// Reads the block.
     pub(super) fn read(&mut self, block: &mut Block<'_, 'a>) {
-        let Column { spec, want, .. } = self.column;
+        let (column, nulls) = (self.column, &mut self.nulls);
+        let Column { spec, want, .. } = column;
         let texts = block.context.texts;
+        nulls.clear();
         match &mut self.read {
-            Read::Ints(ints) => self
-                .column
-                .read(block, ints, |text| number::integer(trimmed(text)).map(Some)),
-            Read::Dates(dates) => self.column.read(block, dates, |text| {
-                time::date(trimmed(text), &Pattern::Usual).map(Some)
-            }),
-            Read::Texts(read) => self.column.read(block, read, |text| {
-                convert::check_text(text, spec, want)
-                    .ok()
-                    .map(|()| Some(text))
-            }),
-            Read::Any(cells) => self.column.read(block, cells, |text| {
-                convert::cell(text, spec, want, texts).ok()
-            }),
+            Read::Words(Kind::Int, ints) => column.read(
+                block,
+                (ints, nulls),
+                |text, _| number::plain_integer(text),
+                |text| Some(Some(number::integer(trimmed(text))?)),
+            ),
+            Read::Words(_, dates) => column.read(
+                block,
+                (dates, nulls),
+                |text, _| time::plain_date(text).map(i64::from),
+                |text| Some(Some(time::date(trimmed(text), &Pattern::Usual)?.into())),
+            ),
+            Read::Texts(read) => {
+                let is_plain = column.plain_text(block.nul);
+                let whole = &block.flat.text;
+                column.read(
+                    block,
+                    (read, nulls),
+                    |text, place| is_plain(text).then(|| whole.get(place))?,
+                    |text| {
+                        convert::check_text(text, spec, want)
+                            .ok()
+                            .map(|()| Some(text))
+                    },
+                );
+            }
+            Read::Any(cells) => column.read(
+                block,
+                (cells, nulls),
+                |_, _| None,
+                |text| {
+                    let cell = convert::cell(text, spec, want, texts).ok()?;
+                    Some((!cell.is_empty()).then_some(cell))
+                },
+            ),
         }
     }
 
     /// The cell of this row of the block.
     #[inline]
     pub(super) fn cell(&self, nth: usize) -> Cell<'a> {
+        if self.nulls.get(nth) == Some(&true) {
+            return Cell::Null;
+        }
         match &self.read {
-            Read::Ints(ints) => ints[nth].map_or(Cell::Null, Cell::Int),
-            Read::Dates(dates) => dates[nth].map_or(Cell::Null, Cell::Date),
-            Read::Texts(texts) => texts[nth].map_or(Cell::Null, Cell::Text),
+            Read::Words(kind, words) => word(*kind, words[nth]),
+            Read::Texts(texts) => Cell::Text(texts[nth]),
             Read::Any(cells) => cells[nth],
         }
     }
 
-    /// Appends the cells of these rows of the block.
-    pub(super) fn append(&self, rows: &[u32], cells: &mut Cells) {
-        let rows = rows.iter().map(|nth| *nth as usize);
+    /// The hashes of these rows' cells.
+    pub(super) fn hash(&self, rows: Range<usize>, hasher: &RandomState, hashes: &mut Vec<u64>) {
         match &self.read {
-            Read::Ints(ints) => {
-                cells.extend(rows.map(|nth| ints[nth].map_or(Cell::Null, Cell::Int)))
+            Read::Words(Kind::Int, ints) if self.nulls.is_empty() => {
+                let ints = ints[rows].iter();
+                hashes.extend(ints.map(|int| hash_cells([Cell::Int(*int)], hasher)));
             }
-            Read::Dates(dates) => {
-                cells.extend(rows.map(|nth| dates[nth].map_or(Cell::Null, Cell::Date)));
+            Read::Texts(texts) if self.nulls.is_empty() => {
+                let texts = texts[rows].iter();
+                hashes.extend(texts.map(|text| hash_cells([Cell::Text(text)], hasher)));
             }
-            Read::Texts(texts) => {
-                cells.extend(rows.map(|nth| texts[nth].map_or(Cell::Null, Cell::Text)));
-            }
-            Read::Any(any) => cells.extend(rows.map(|nth| any[nth])),
+            _ => hashes.extend(rows.map(|nth| hash_cells([self.cell(nth)], hasher))),
         }
     }
-}
 
-/// What may stand for a cell.
-trait Slot: Copy {
-    const NULL: Self;
-    fn is_null(self) -> bool;
-}
-
-impl<T: Copy> Slot for Option<T> {
-    const NULL: Self = None;
-
-    fn is_null(self) -> bool {
-        self.is_none()
+    /// Appends the cells of these rows of the block, which come in their order.
+    pub(super) fn append(&self, rows: &[u32], cells: &mut Cells) {
+        let nths = rows.iter().map(|nth| *nth as usize);
+        if self.nulls.is_empty() {
+            if let Read::Words(_, words) = &self.read
+                && let Some(into) = cells.words()
+            {
+                return gather(rows, words, into, |word| word);
+            }
+            if let Read::Texts(texts) = &self.read
+                && let Some(into) = cells.texts()
+            {
+                return nths.for_each(|nth| into.push(texts[nth]));
+            }
+        }
+        cells.extend(nths.map(|nth| self.cell(nth)));
     }
 }
 
-impl Slot for Cell<'_> {
-    const NULL: Self = Cell::Null;
-
-    fn is_null(self) -> bool {
-        self.is_empty()
+/// Appends what stands at these places, which come in their order.
+#[inline]
+pub(super) fn gather<T: Copy>(
+    places: &[u32],
+    from: &[T],
+    into: &mut Vec<i64>,
+    word: impl Fn(T) -> i64,
+) {
+    let (Some(first), Some(last)) = (places.first(), places.last()) else {
+        return;
+    };
+    let all = &from[*first as usize..=*last as usize];
+    if all.len() == places.len() {
+        into.extend(all.iter().map(|item| word(*item)));
+    } else {
+        into.extend(places.iter().map(|place| word(from[*place as usize])));
     }
 }
 
 impl<'a> Column<'a> {
-    /// Reads the block into slots; `convert` is none for a text that does not fit, of which drafting says what is wrong.
+    /// Reads the block into slots; `slow` is none for a text that does not fit, of which drafting says what is wrong.
     #[inline]
-    fn read<S: Slot>(
+    fn read<T: Copy + Filler>(
         self,
         block: &mut Block<'_, 'a>,
-        slots: &mut Vec<S>,
-        convert: impl Fn(&'a str) -> Option<S>,
+        (slots, nulls): (&mut Vec<T>, &mut Vec<bool>),
+        quick: impl Fn(&'a [u8], Range<usize>) -> Option<T>,
+        slow: impl Fn(&'a str) -> Option<Option<T>>,
     ) {
         slots.clear();
-        slots.extend(block.rows.clone().zip(&mut *block.odd).map(|(row, odd)| {
-            let slot = match plain(self.spec, block.flat.cell(row, self.at)) {
-                None => S::NULL,
-                Some(text) => convert(text).unwrap_or_else(|| {
-                    *odd = true;
-                    S::NULL
+        let (flat, rows) = (block.flat, block.rows.clone());
+        let lengths = lengths(&self.spec.null);
+        let text = flat.text.as_bytes();
+        let spans = flat.column(rows.clone(), self.at);
+        let count = rows.len();
+        slots.extend(
+            spans
+                .zip(&mut *block.odd)
+                .enumerate()
+                .map(|(nth, ((start, end), odd))| {
+                    let place = start as usize..end as usize;
+                    // A null is a place outside.
+                    if let Some(text) = text.get(place.clone())
+                        && !has(lengths, text.len())
+                        && let Some(slot) = quick(text, place)
+                    {
+                        return slot;
+                    }
+                    let slot = match plain(self.spec, flat.cell(rows.start + nth, self.at)) {
+                        None => None,
+                        Some(text) => slow(text).unwrap_or_else(|| {
+                            *odd = true;
+                            None
+                        }),
+                    };
+                    slot.unwrap_or_else(|| {
+                        *odd |= self.needed;
+                        nulls.resize(count, false);
+                        nulls[nth] = true;
+                        T::FILLER
+                    })
                 }),
-            };
-            *odd |= self.needed && slot.is_null();
-            slot
-        }));
+        );
     }
+
+    /// What a text is in the key that it is for; none for what is no key, and what folds to nothing: it is drafted.
+    fn key(self, text: &'a str, texts: &'a Bump) -> Option<Cell<'a>> {
+        let cell = convert::cell(text, self.spec, self.want, texts).ok()?;
+        (!cell.is_empty()).then_some(cell)
+    }
+
+    /// True for a text that is stored as it stands in the file, whatever it says.
+    #[inline]
+    fn plain_text(self, nul: bool) -> impl Fn(&[u8]) -> bool {
+        let most = self.want.max_chars.map_or(usize::MAX, |most| most as usize);
+        // There are no more characters than bytes.
+        move |text| !nul && text.len() <= most && is_trimmed(text)
+    }
+}
+
+/// What stands where there is no value.
+trait Filler {
+    const FILLER: Self;
+}
+
+impl Filler for i64 {
+    const FILLER: Self = 0;
+}
+
+impl Filler for &str {
+    const FILLER: Self = "";
+}
+
+impl Filler for Cell<'_> {
+    const FILLER: Self = Cell::Null;
+}
+
+/// The lengths of texts, a bit for each; the last bit stands for all that are longer.
+fn lengths(texts: &[String]) -> u64 {
+    texts
+        .iter()
+        .fold(0, |lengths, text| lengths | 1 << text.len().min(63))
+}
+
+#[inline]
+fn has(lengths: u64, length: usize) -> bool {
+    lengths >> length.min(63) & 1 != 0
 }
 
 impl<'a> References<'a> {
@@ -191,36 +310,41 @@ impl<'a> References<'a> {
 
     /// Looks up the block.
     pub(super) fn read(&mut self, block: &mut Block<'_, 'a>, memo: &Memo<'a>) {
-        let Column {
-            at,
-            spec,
-            want,
-            needed,
-        } = self.column;
-        let memo = &memo.0[self.memo];
+        let (column, new, flat) = (self.column, &mut self.new, block.flat);
+        let (lengths, look) = (lengths(&column.spec.null), memo.look(self.memo));
+        let (text, texts) = (flat.text.as_bytes(), block.context.texts);
         self.met.clear();
-        self.new.clear();
-        for (row, odd) in block.rows.clone().zip(&mut *block.odd) {
-            let Some(text) = plain(spec, block.flat.cell(row, at)) else {
-                *odd |= needed;
-                self.met.push(Met::Null);
-                continue;
+        new.clear();
+        let mut before: (&[u8], Met) = (&[], Met::Null);
+        let spans = flat.column(block.rows.clone(), column.at);
+        let cells = block.rows.clone().zip(spans).zip(&mut *block.odd);
+        self.met.extend(cells.map(|((row, (start, end)), odd)| {
+            // A null is a place outside.
+            if let Some(cell) = text.get(start as usize..end as usize)
+                && !has(lengths, cell.len())
+                && is_trimmed(cell)
+            {
+                // Rows that stand together often refer to the same.
+                if same(cell, before.0) {
+                    return before.1;
+                }
+                if let Some(rec) = look.find(look.hash(cell), cell) {
+                    before = (cell, Met::Known(rec));
+                    return before.1;
+                }
+            }
+            let met = match plain(column.spec, flat.cell(row, column.at)) {
+                None => (!column.needed).then_some(Met::Null),
+                Some(text) => match look.find(look.hash(text.as_bytes()), text.as_bytes()) {
+                    Some(rec) => Some(Met::Known(rec)),
+                    None => column.key(text, texts).map(|key| {
+                        new.push((text, key));
+                        Met::New(new.len() as u32 - 1)
+                    }),
+                },
             };
-            if let Some(rec) = memo.get(text) {
-                self.met.push(Met::Known(*rec));
-                continue;
-            }
-            match convert::cell(text, spec, want, block.context.texts) {
-                Ok(cell) if !cell.is_empty() => {
-                    self.met.push(Met::New(self.new.len() as u32));
-                    self.new.push((text, cell));
-                }
-                // What is no key, and what folds to nothing, is drafted.
-                _ => {
-                    *odd = true;
-                    self.met.push(Met::Null);
-                }
-            }
-        }
+            *odd |= met.is_none();
+            met.unwrap_or(Met::Null)
+        }));
     }
 }

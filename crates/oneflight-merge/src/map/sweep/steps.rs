@@ -1,6 +1,7 @@
 //! Which records each row declares and refers to, where that is the same for all rows.
 
 use super::columns::{Column, References, Values};
+use crate::batch::Again;
 use crate::map::draft::Draft;
 use crate::map::records::{Fill, RecordSpec, Records, ValueSpec, Want};
 use crate::map::values::Context;
@@ -12,7 +13,12 @@ pub(super) struct Steps<'a> {
     pub(super) steps: Vec<Step<'a>>,
     pub(super) values: Vec<Values<'a>>,
     pub(super) references: Vec<References<'a>>,
+    /// The order in which they are committed: what one group refers to is in it or in a group before.
+    pub(super) groups: Vec<Vec<usize>>,
 }
+
+/// The number that no record has.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// A record of each row.
 #[derive(Debug)]
@@ -21,10 +27,14 @@ pub(super) struct Step<'a> {
     pub(super) way: Way,
     /// For each column of the table.
     pub(super) cells: Vec<From>,
-    /// For each column of the table's key.
-    pub(super) key: Vec<From>,
-    /// For each row of the block its record; none if it refers to nothing.
-    pub(super) recs: Vec<Option<u32>>,
+    /// For each column of the table's key, which it is and where its cells come from.
+    pub(super) key: Vec<(usize, From)>,
+    /// For each row of the block its record; [`NONE`] if it refers to nothing.
+    pub(super) recs: Vec<u32>,
+    /// True if some row of the block refers to nothing.
+    pub(super) none: bool,
+    /// For each row of the block what it did to the record, if it declares it.
+    pub(super) again: Vec<Again>,
     /// The rows of the block whose records have no cells yet (E3), and the record of the first of them.
     pub(super) late: Vec<u32>,
     pub(super) first: u32,
@@ -35,7 +45,8 @@ pub(super) struct Step<'a> {
 pub(super) enum Way {
     /// By the text of this reference.
     Text(usize),
-    /// By its key; no other step makes records of its table, so that their cells can be appended by the block.
+    /// By its key; no other step makes records of its table, so that all rows can be looked up one after the other, and the cells of
+    /// those that are new be appended by the block.
     Alone,
     /// By its key.
     Shared,
@@ -59,14 +70,47 @@ impl<'a> Steps<'a> {
             }
             steps.add(plan, context, &declared.record, true)?;
         }
-        let tables: Vec<usize> = steps.steps.iter().map(|step| step.draft.table).collect();
-        for step in &mut steps.steps {
-            let others = tables.iter().filter(|table| **table == step.draft.table);
-            if step.way == Way::Shared && others.count() == 1 {
-                step.way = Way::Alone;
+        steps.group();
+        Some(steps)
+    }
+
+    /// Groups the steps by their tables: what they do to a table, and what numbers its records get, follows the order of the rows.
+    fn group(&mut self) {
+        let mut left: Vec<Vec<usize>> = Vec::new();
+        for at in 0..self.steps.len() {
+            let table = self.steps[at].draft.table;
+            let same = |group: &&mut Vec<usize>| self.steps[group[0]].draft.table == table;
+            match left.iter_mut().find(same) {
+                Some(group) => group.push(at),
+                None => left.push(vec![at]),
             }
         }
-        Some(steps)
+        while let Some(at) = left.iter().position(|group| self.is_ready(group)) {
+            let group = left.remove(at);
+            if let [only] = group[..]
+                && self.steps[only].way == Way::Shared
+            {
+                self.steps[only].way = Way::Alone;
+            }
+            self.groups.push(group);
+        }
+        // Tables that refer to each other are filled row by row.
+        let mut rest = left.concat();
+        rest.sort_unstable();
+        if !rest.is_empty() {
+            self.groups.push(rest);
+        }
+    }
+
+    /// True if all that these steps refer to is among them or in a group that has its place.
+    fn is_ready(&self, group: &[usize]) -> bool {
+        let mut froms = group.iter().flat_map(|at| &self.steps[*at].cells);
+        froms.all(|from| match from {
+            From::Step(step) => {
+                group.contains(step) || self.groups.iter().any(|group| group.contains(step))
+            }
+            From::Nowhere | From::Value(_) => true,
+        })
     }
 
     /// Adds a record and those that it refers to; returns which step is its own.
@@ -101,12 +145,12 @@ impl<'a> Steps<'a> {
             Some(memo) => self.text(context, spec, memo)?,
             None => Way::Shared,
         };
-        let key: Vec<From> = (0..cells.len())
+        let key: Vec<(usize, From)> = (0..cells.len())
             .filter(|at| table.columns[*at].key)
-            .map(|at| cells[at])
+            .map(|at| (at, cells[at]))
             .collect();
         let by_text = matches!(way, Way::Text(_));
-        let is_unsaid = |from: &From| matches!(from, From::Nowhere);
+        let is_unsaid = |(_, from): &(usize, From)| matches!(from, From::Nowhere);
         if by_text && declared || !by_text && key.iter().any(is_unsaid) {
             return None;
         }
@@ -124,11 +168,14 @@ impl<'a> Steps<'a> {
             cells,
             key,
             recs: Vec::new(),
+            none: false,
+            again: Vec::new(),
             late: Vec::new(),
             first: 0,
         });
         Some(self.steps.len() - 1)
     }
+
     /// A cell that holds a value.
     fn value(
         &mut self,

@@ -28,10 +28,13 @@ const TABLES: &str = r#"
     [table.club]
     key = "name"
     fold = "full"
-    columns = { country = "ref country" }
+    columns = { country = "ref country", captain = "ref player" }
     [table.player]
     key = "code"
-    columns = { name = "text", born = { type = "date", policy = "take" } }
+    columns = { name = "text", born = { type = "date", policy = "take" }, club = "ref club" }
+    [table.day]
+    key = ["day", "goals"]
+    columns = { day = "date", goals = "integer", best = "ref player", home = { type = "text", max = 12 } }
     [table.match]
     key = ["home", "away", "day"]
     [table.match.columns]
@@ -57,6 +60,23 @@ const MATCH: &str = r#"
 
 const CLUB: &str = "[feed.f.into.club]\nname = \"home\"\ncountry = \"country\"\n";
 
+/// Tables that refer to each other.
+const RING: &str = r#"
+    [feed.f.into.player]
+    code = "best"
+    name = "best_name"
+    club = { name = "home", captain = "referee" }
+"#;
+
+/// Rows whose records are mostly new.
+const DAY: &str = r#"
+    [feed.f.into.day]
+    day = "day"
+    goals = "goals"
+    best = { code = "best", name = "note" }
+    home = { from = "home", trim = false, null = ["FC Köln 1", "x"] }
+"#;
+
 /// What a cell may be: the usual first, then nulls, spellings and what is refused.
 fn cell(column: &str, rng: &mut SmallRng) -> String {
     let nth = rng.random_range(0..40);
@@ -71,7 +91,7 @@ fn cell(column: &str, rng: &mut SmallRng) -> String {
         }
         "day" | "best_born" => format!("2010-08-{:02}", nth % 28 + 1),
         "goals" if odd => ["", "x", "-3", "1.0", "99999999999999999999", "1.5"][nth % 6].into(),
-        "goals" => nth.to_string(),
+        "goals" => (nth * [1, 1_000_003, 100_000_000_007][nth % 3]).to_string(),
         "note" => ["", "sunny", " rain ", "nul\0"][if odd { 3 } else { nth % 3 }].into(),
         "referee" | "best" if odd => " P1 ".into(),
         "referee" | "best" => ["", "P1", "P2", "P3", "P4"][nth % 5].into(),
@@ -146,6 +166,8 @@ fn rows_that_are_swept_come_to_what_rows_that_are_drafted_come_to() {
         MATCH.to_owned(),
         format!("{MATCH}{CLUB}"),
         format!("{CLUB}{MATCH}"),
+        RING.to_owned(),
+        DAY.to_owned(),
     ];
     for seed in 0..12 {
         let mut rng = SmallRng::seed_from_u64(seed);
