@@ -297,10 +297,7 @@ async fn a_dry_run_counts_all_and_commits_nothing() {
     assert_eq!(bench.count("match").await, 3);
 }
 
-/// In one chunk the mapping refuses, in two the database.
-#[tokio::test]
-async fn a_row_that_says_something_else_is_refused_with_both_values_as_they_are_written() {
-    let map = r#"
+const FEES: &str = r#"
         [defaults]
         policy = "error"
         [table.town]
@@ -317,14 +314,19 @@ async fn a_row_that_says_something_else_is_refused_with_both_values_as_they_are_
         since = "since"
         town = { land = "land", name = "town" }
     "#;
-    let feed = "club,cost,since,land,town\n\
+
+const FEES_FEED: &str = "club,cost,since,land,town\n\
         a,1.5,2010-08-14,it,Rome\n\
         a,2.50,,,\n\
         a,,2011-01-01,,\n\
         a,,,it,Pisa\n\
         a,1.50,,,\n";
+
+/// In one chunk the mapping refuses, in two the database.
+#[tokio::test]
+async fn a_row_that_says_something_else_is_refused_with_both_values_as_they_are_written() {
     let told = |chunk_rows| async move {
-        let bench = Bench::new(map, &[("clubs.csv", feed)]);
+        let bench = Bench::new(FEES, &[("clubs.csv", FEES_FEED)]);
         let mut options = bench.options();
         (options.chunk_rows, options.workers) = (chunk_rows, 2);
         let (_, seen) = bench.run_with(options).await;
