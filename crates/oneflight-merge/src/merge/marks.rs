@@ -1,14 +1,14 @@
 //! What a chunk says of which keys: by that, turns know whether it may be written beside others.
 //!
-//! A1. Marks of two records have one key exactly if the records have a key or an external id in common. They are the same mark only
-//!     if the records say the same, so that it does not matter which is first.
+//! A1. Marks of two records have one key exactly if the records have a key or an external id in common, or may get one. They are the
+//!     same mark only if the records say the same, so that it does not matter which is first.
 
 use super::turns::Mark;
 use foldhash::fast::RandomState;
-use oneflight_sql::{Policy, Record, Table};
+use oneflight_sql::{Policy, Record, SameSource, Table, Value};
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 
-/// Of records that join each other's flights: a mark for the key, and one for the external id.
+/// Of records that join each other's flights: a mark for the key, one for the external id, and one for the key that both may make.
 pub(crate) fn of_records(table: &Table, records: &[Record], hasher: &RandomState) -> Vec<Mark> {
     let mut marks = Vec::with_capacity(2 * records.len());
     for record in records {
@@ -24,12 +24,25 @@ pub(crate) fn of_records(table: &Table, records: &[Record], hasher: &RandomState
             }
         }
         let said = said.finish();
+        let split = split(table, record).map(|key| hasher.hash_one(key));
         let key = key.map(|key| hasher.hash_one(key));
         let external = external.map(|external| hasher.hash_one(external));
-        let of_record = key.into_iter().chain(external);
+        let of_record = key.into_iter().chain(external).chain(split);
         marks.extend(of_record.map(|key| Mark { key, said }));
     }
     marks
+}
+
+/// The key that a record gets if its own is another's, too.
+fn split(table: &Table, record: &Record) -> Option<Box<[Value]>> {
+    let crosswalk = table.crosswalk.as_ref()?;
+    let (key, external) = (record.key.as_ref()?, record.external.as_ref()?);
+    let (Value::Text(last), before) = key.split_last()? else {
+        return None;
+    };
+    let last = Value::from(format!("{last}~{}", external.id));
+    let split = before.iter().cloned().chain([last]);
+    (crosswalk.same_source == SameSource::Split).then(|| split.collect())
 }
 
 /// Of facts, which join nothing: whoever has one of their keys has to wait, whatever he says.

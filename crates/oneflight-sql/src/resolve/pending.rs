@@ -1,5 +1,6 @@
 //! An answer that is on its way, or is there already.
 
+use futures_util::FutureExt as _;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -42,9 +43,8 @@ impl<T> Pending<T> {
     where
         F: Future<Output = T> + Send + 'static,
     {
-        Self(State::Flying(Box::pin(async move {
-            Box::pin(settle(landing.await)) as Boxed<T>
-        })))
+        let settle = |landed| Box::pin(settle(landed)) as Boxed<T>;
+        Self(State::Flying(Box::pin(landing.map(settle))))
     }
 
     /// Waits until the database has answered, and does not take the answer yet.
