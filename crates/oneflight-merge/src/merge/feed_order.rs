@@ -47,7 +47,7 @@ impl Script {
         let driver = Target::connect(&options).await.expect("a database");
         let target = Target::open(driver, &plan, &options).await;
         let target = target.unwrap_or_else(|error| panic!("{error}"));
-        let writer = Writer::new(plan.clone(), target.sinks(&plan, &options), 1);
+        let writer = Writer::new(plan.clone(), target.sinks(&plan, &options));
         let mapped =
             |rows: &&[&str]| Mapper::new(&plan, 0, &Lookups::default()).map(&chunk(&plan, rows));
         let mut number = 0;

@@ -50,6 +50,70 @@ async fn there_are_never_more_connections_than_were_allowed() {
     }
 }
 
+/// MySQL's servers speak first and PostgreSQL's never do, so that both would wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_url_that_leads_to_the_other_kind_of_server_says_so() {
+    for (url, scheme, mistake) in [
+        (
+            testkit::services::postgres(),
+            "mysql",
+            "a PostgreSQL server answers there: expected postgres://",
+        ),
+        (
+            testkit::services::mariadb(),
+            "postgres",
+            "a MySQL or MariaDB server answers there: expected mysql://",
+        ),
+    ] {
+        let (_, place) = url.split_once("://").unwrap();
+        let url = format!("{scheme}://{place}");
+        let options = driver::Options::default();
+        let error = driver::connect(&url, options).await.map(drop).unwrap_err();
+        assert_eq!(error.to_string(), mistake);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transient_database_leaves_no_file_and_changes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("new.db");
+    let url = format!("sqlite:{}", file.display());
+    let transient = driver::Options::default().transient(true);
+    let is_there = || std::fs::read_dir(folder.path()).unwrap().count() > 0;
+    {
+        let driver = driver::connect(&url, transient).await.unwrap();
+        driver
+            .query(Statement::new("CREATE TABLE t (a)"))
+            .await
+            .unwrap();
+        driver
+            .query(Statement::new("INSERT INTO t VALUES (1)"))
+            .await
+            .unwrap();
+        let count = Statement::new("SELECT count(*) FROM t").returns([Kind::Int]);
+        let rows = driver.query(count).await.unwrap();
+        assert_eq!(rows.iter().next(), Some(&[Value::Int(1)][..]));
+        assert!(!is_there());
+    }
+    assert!(!is_there());
+    let elsewhere = format!("sqlite:{}", folder.path().join("none/new.db").display());
+    assert!(driver::connect(&elsewhere, transient).await.is_err());
+    // A file that is there is worked with as it is.
+    let made = driver::connect(&url, driver::Options::default())
+        .await
+        .unwrap();
+    made.query(Statement::new("CREATE TABLE t (a)"))
+        .await
+        .unwrap();
+    drop(made);
+    let driver = driver::connect(&url, transient).await.unwrap();
+    driver
+        .query(Statement::new("INSERT INTO t VALUES (1)"))
+        .await
+        .unwrap();
+    assert_eq!(testkit::count(&url, "SELECT count(*) FROM t").await, 1);
+}
+
 /// The first waits in the server; the others are written behind it all the same, and all are answered in one stretch.
 #[tokio::test]
 async fn pipelines_go_behind_each_other_on_one_connection() {
@@ -120,68 +184,6 @@ async fn who_decides_something_on_the_way_has_the_connection_for_himself() {
     }
     // Ten of twenty decided to go on, and say it twice; forty had nothing to decide.
     assert_eq!(place.count("SELECT count(*) FROM said").await, 10 * 2 + 40);
-/// MySQL's servers speak first and PostgreSQL's never do, so that both would wait.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_url_that_leads_to_the_other_kind_of_server_says_so() {
-    for (url, scheme, mistake) in [
-        (
-            testkit::services::postgres(),
-            "mysql",
-            "a PostgreSQL server answers there: expected postgres://",
-        ),
-        (
-            testkit::services::mariadb(),
-            "postgres",
-            "a MySQL or MariaDB server answers there: expected mysql://",
-        ),
-    ] {
-        let (_, place) = url.split_once("://").unwrap();
-        let url = format!("{scheme}://{place}");
-        let options = driver::Options::default();
-        let error = driver::connect(&url, options).await.map(drop).unwrap_err();
-        assert_eq!(error.to_string(), mistake);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_transient_database_leaves_no_file_and_changes_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("new.db");
-    let url = format!("sqlite:{}", file.display());
-    let transient = driver::Options::default().transient(true);
-    let is_there = || std::fs::read_dir(folder.path()).unwrap().count() > 0;
-    {
-        let driver = driver::connect(&url, transient).await.unwrap();
-        driver
-            .query(Statement::new("CREATE TABLE t (a)"))
-            .await
-            .unwrap();
-        driver
-            .query(Statement::new("INSERT INTO t VALUES (1)"))
-            .await
-            .unwrap();
-        let count = Statement::new("SELECT count(*) FROM t").returns([Kind::Int]);
-        let rows = driver.query(count).await.unwrap();
-        assert_eq!(rows.iter().next(), Some(&[Value::Int(1)][..]));
-        assert!(!is_there());
-    }
-    assert!(!is_there());
-    let elsewhere = format!("sqlite:{}", folder.path().join("none/new.db").display());
-    assert!(driver::connect(&elsewhere, transient).await.is_err());
-    // A file that is there is worked with as it is.
-    let made = driver::connect(&url, driver::Options::default())
-        .await
-        .unwrap();
-    made.query(Statement::new("CREATE TABLE t (a)"))
-        .await
-        .unwrap();
-    drop(made);
-    let driver = driver::connect(&url, transient).await.unwrap();
-    driver
-        .query(Statement::new("INSERT INTO t VALUES (1)"))
-        .await
-        .unwrap();
-    assert_eq!(testkit::count(&url, "SELECT count(*) FROM t").await, 1);
 }
 
 /// Polls a future at most `polls` times.
