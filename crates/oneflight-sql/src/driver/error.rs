@@ -93,8 +93,10 @@ impl DriverError {
                     format!("{}{detail}", db.message()),
                 )
             }
-            // The client's own errors about the link: closed, broken, refused. What is left is our mistake.
-            None if error.is_closed() || is_io(&error) => (Fault::Lost, None, whole(&error)),
+            // The client's own errors about the link: closed, broken, refused, or out of step. What is left is our mistake.
+            None if error.is_closed() || is_io(&error) || is_out_of_step(&error) => {
+                (Fault::Lost, None, whole(&error))
+            }
             None => (Fault::Other, None, whole(&error)),
         };
         Self {
@@ -206,6 +208,12 @@ fn sqlite_fault(code: i32, message: &str) -> Fault {
         1 if message.starts_with("no such") || message.contains("has no column") => Fault::Schema,
         _ => Fault::Other,
     }
+}
+
+/// True if an answer came that is to no question of ours. Poolers were seen to hand on a server's connection with the answers to
+/// a client that was killed still in it. The client has no other name for it than its text.
+fn is_out_of_step(error: &tokio_postgres::Error) -> bool {
+    error.to_string() == "unexpected message from server"
 }
 
 fn is_io(error: &tokio_postgres::Error) -> bool {

@@ -205,6 +205,11 @@ impl Session for PgSession {
         if ends && self.state == State::Open && !client.is_closed() {
             self.state = State::Idle;
         }
+        let is_lost = |result: &Result<_, DriverError>| matches!(result, Err(error) if error.fault() == Fault::Lost);
+        if results.iter().any(is_lost) {
+            // It may be open still, and out of step: what comes next would not be our answers.
+            self.place.line.retire();
+        }
         let rows = results.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(rows.into_iter().flatten().collect())
     }

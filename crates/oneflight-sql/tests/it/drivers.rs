@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use testkit::Proxy;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 store_contract!(
     a_future_that_is_dropped_leaves_no_transaction_open,
@@ -385,6 +387,36 @@ async fn an_error_never_shows_the_password() {
             "{shown}"
         );
     }
+}
+
+/// A server, or a pooler, that answers what nobody asked: the connection is given up, and the next question goes on a new one.
+#[tokio::test]
+async fn a_link_that_is_out_of_step_is_lost() {
+    const READY: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+    const STRANGE: &[u8] = b"C\0\0\0\x0dSELECT 1\0";
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://me@{}/x", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let mut links = Vec::new();
+        for _ in 0..2 {
+            let (mut link, _) = listener.accept().await.unwrap();
+            let mut asked = [0; 4096];
+            for answer in [READY, STRANGE] {
+                assert_ne!(link.read(&mut asked).await.unwrap(), 0);
+                link.write_all(answer).await.unwrap();
+            }
+            links.push(link);
+        }
+        links
+    });
+    let options = driver::Options::default().connections(1);
+    let driver = driver::connect(&url, options).await.unwrap();
+    for _ in 0..2 {
+        let ask = Statement::new("SELECT 1").returns([Kind::Int]);
+        let error = driver.query(ask).await.unwrap_err();
+        assert_eq!(error.fault(), Fault::Lost, "{error}");
+    }
+    assert_eq!(server.await.unwrap().len(), 2);
 }
 
 /// A file that another process is just filling, not in WAL mode yet: going over to it wants the file for itself, and SQLite

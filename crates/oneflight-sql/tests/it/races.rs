@@ -12,6 +12,7 @@ use rand::{Rng, SeedableRng};
 use sqlx::{Connection as _, Executor as _};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Barrier;
 
 store_contract!(
@@ -354,7 +355,8 @@ async fn a_row_that_a_stranger_makes_meanwhile_is_found_as_it_is() {
     let waiting = "SELECT count(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p \
          ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.db = database()";
     while place.count(waiting).await == 0 {
-        tokio::task::yield_now().await;
+        // SLEEP: InnoDB renews this table only if nobody has read it for 100 ms; the condition decides, not the clock.
+        tokio::time::sleep(Duration::from_millis(150)).await;
     }
     stranger.execute("COMMIT").await.unwrap();
     let outcomes = merging.await.unwrap().into_iter().map(Result::unwrap);
