@@ -5,10 +5,10 @@
 //!   process B:  acquire ── waits ───────────────────────────────────────▶ Leading, fence 8 ──▶ looks first: A has done it
 //! ```
 //!
-//! L1. At most one holder at a time, unless a term ends under a holder that still lives (a back end that has terms says so).
-//! L2. A holder's fence is greater than that of every holder before it.
-//! L3. A holder that is dropped, or whose process dies, lets the next one lead: at once, or when its term ends.
-//! L4. Nothing is right because of a lease alone. It saves work; what is published is checked by a fence, or by a version.
+//! I1. At most one holder at a time, unless a term ends under a holder that still lives (a back end that has terms says so).
+//! I2. A holder's fence is greater than that of every holder before it.
+//! I3. A holder that is dropped, or whose process dies, lets the next one lead: at once, or when its term ends.
+//! I4. Nothing is right because of a lease alone. It saves work; what is published is checked by a fence, or by a version.
 
 use std::error::Error as StdError;
 use std::fmt::Debug;

@@ -11,7 +11,7 @@
 //! | [`fresh_reads`] | How does a caller read what it has just written? |
 //! | `cache` (in the feature `cache`) | How do I keep what has landed, and what when it is old? |
 //! | [`batches`] | How do I load many keys in one round trip? |
-//! | `tokens` | How is an access token refreshed once, and a refresh token spent once? (feature `token`) |
+//! | [`tokens`] | How is an access token refreshed once, and a refresh token spent once? (feature `token`) |
 //! | [`scoped`] | What if the work borrows, or is not `Send`? |
 //! | [`observing`] | What is it doing? |
 //! | [`runtimes`] | Does it need tokio? What of other runtimes, of tests, of wasm32? |

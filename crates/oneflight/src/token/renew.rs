@@ -7,8 +7,8 @@
 //!                                                                                     └─▶ another was first: read, again
 //! ```
 //!
-//! N1. Whatever the flight comes to, and if it is dropped too, the state hears of it (`Airborne`).
-//! N2. A pair that was granted is kept in the state until the store has it, or has a newer one: it is never asked for twice.
+//! M1. Whatever the flight comes to, and if it is dropped too, the state hears of it (`Airborne`).
+//! M2. A pair that was granted is kept in the state until the store has it, or has a newer one: it is never asked for twice.
 
 use super::event::Event;
 use super::failure::Failure;
@@ -38,7 +38,7 @@ pub(super) async fn fly<E>(slot: Arc<Slot<E>>, asked: Option<Token>) -> Result<T
     result
 }
 
-/// The obligation to say how a flight ended (N1).
+/// The obligation to say how a flight ended (M1).
 struct Airborne<'s, E>(Option<&'s Slot<E>>);
 
 impl<E> Airborne<'_, E> {

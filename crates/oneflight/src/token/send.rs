@@ -20,17 +20,21 @@ pub(super) struct Granted {
     pub(super) sent: Moment,
 }
 
-/// Sends a request until there is an answer, or the grace is over.
+/// Sends a request until there is an answer, or the grace is over. Once an answer is lost, a server that has no time now is asked
+/// again, too: the grace runs, and nobody else may ask in time.
 pub(super) async fn send<E>(slot: &Slot<E>, ask: &Ask) -> Result<Granted, Failure<E>> {
     let mut pause = FIRST_PAUSE;
     let first = ask.doubt.unwrap_or_else(|| slot.now());
+    let mut lost = ask.doubt.is_some();
     loop {
         let sent = slot.moment();
-        let failure = match attempt(slot, ask, first).await {
+        let failure = match attempt(slot, ask, first, lost).await {
             Ok(grant) => return Ok(Granted { grant, sent }),
-            Err(failure) if failure.is_lost() => failure,
+            Err(failure) if failure.is_lost() || (lost && failure.is_transient()) => failure,
             Err(failure) => return Err(failure),
         };
+        lost |= failure.is_lost();
+        pause = pause.max(failure.retry_after().unwrap_or_default());
         let again = slot.now().checked_add(pause);
         let last = first.checked_add(slot.limits.grace);
         // A token that is no refresh token is not spent: there is no hurry to send it again.
@@ -49,7 +53,13 @@ pub(super) async fn send<E>(slot: &Slot<E>, ask: &Ask) -> Result<Granted, Failur
 }
 
 /// Sends one request. Its refresh token is in doubt until the answer is there, however this ends.
-async fn attempt<E>(slot: &Slot<E>, ask: &Ask, first: Instant) -> Result<Grant, Failure<E>> {
+async fn attempt<E>(
+    slot: &Slot<E>,
+    ask: &Ask,
+    first: Instant,
+    lost: bool,
+) -> Result<Grant, Failure<E>> {
+    let doubt = lost.then_some(first);
     {
         let mut state = slot.state.lock();
         state.stats.sent += 1;
@@ -62,7 +72,7 @@ async fn attempt<E>(slot: &Slot<E>, ask: &Ask, first: Instant) -> Result<Grant, 
         None => Err(Failure::silent(limit)),
     };
     if !matches!(&result, Err(failure) if failure.is_lost()) {
-        settled(slot, ask.version, ask.doubt);
+        settled(slot, ask.version, doubt);
     }
     result
 }

@@ -6,10 +6,10 @@
 //!      └──it has none──▶ Out ──────────┘ └──◀── another pair, by whatever way ───┘
 //! ```
 //!
-//! T1. A pair takes the place of another only if its version is greater, or if the store has it in place of the other (`adopt`) and
+//! Z1. A pair takes the place of another only if its version is greater, or if the store has it in place of the other (`adopt`) and
 //!     nobody has put one there since the store was read (`epoch`).
-//! T2. What has to go (`Old`) is handed out, to be dropped when the lock is open: in it may be the last of an error of the user's.
-//! T3. `Held::rejected` and `Held::doubt` are of one pair, and go with it.
+//! Z2. What has to go (`Old`) is handed out, to be dropped when the lock is open: in it may be the last of an error of the user's.
+//! Z3. `Held::rejected` and `Held::doubt` are of one pair, and go with it.
 
 use super::event::Stats;
 use super::failure::Failure;
@@ -127,7 +127,7 @@ pub(super) enum Means {
     Mint,
 }
 
-/// What was there before, to be dropped under no lock (T2).
+/// What was there before, to be dropped under no lock (Z2).
 #[must_use = "it is to be dropped when the lock is open"]
 pub(super) struct Old<E>(#[expect(dead_code, reason = "only to be dropped")] Option<Phase<E>>);
 
@@ -230,7 +230,7 @@ impl<E> State<E> {
         self.epoch
     }
 
-    /// Takes what the store has, unless it is known, or older than what has come since (T1). True if it is a pair that was not
+    /// Takes what the store has, unless it is known, or older than what has come since (Z1). True if it is a pair that was not
     /// known.
     pub(super) fn adopt(
         &mut self,
@@ -282,7 +282,7 @@ impl<E> State<E> {
     }
 
     /// Takes a pair that the store, read at `epoch`, has been given since: by a flight, or by a login. Its token, or that of the
-    /// newer one that is there (T1).
+    /// newer one that is there (Z1).
     pub(super) fn install(
         &mut self,
         version: Version,

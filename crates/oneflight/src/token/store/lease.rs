@@ -21,6 +21,22 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(128);
 /// It is an advisory lock on a file of its own, and has no term: the system takes it from a process that dies, at once. One that hangs
 /// keeps it; a source ends its own flights after [a while](crate::token::Builder::flight_limit). Those who wait look again every few
 /// milliseconds, up to 128: no thread waits meanwhile.
+///
+/// # Examples
+/// ```
+/// use oneflight::token::FileStore;
+/// use oneflight::{Lease, Tokio};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), oneflight::LeaseError> {
+/// # let path = std::env::temp_dir().join(format!("oneflight-doc-lease-{}", std::process::id()));
+/// let lease = FileStore::new(&path).lease(Tokio);
+/// let leads = lease.acquire().await?;
+/// println!("{:?} leads", leads.fence());
+/// leads.release().await?;
+/// # std::fs::remove_file(path.with_extension("lease"))?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct FileLease {
     path: Arc<PathBuf>,

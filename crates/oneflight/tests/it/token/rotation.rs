@@ -296,6 +296,22 @@ fn e13_a_lost_answer_is_retried_with_the_same_token_within_the_grace() {
 }
 
 #[test]
+fn e13_a_server_that_has_no_time_after_an_answer_was_lost_is_asked_again_within_the_grace() {
+    let mut desk = Desk::new();
+    desk.server.grace(Duration::from_secs(10));
+    desk.advance_secs(3600);
+    let busy = Fate::Busy(Some(Duration::from_secs(2)));
+    desk.server.next([Fate::AnswerLost, busy]);
+    let call = desk.call();
+    (0..3).for_each(|_| desk.advance_secs(1));
+    assert_eq!(desk.token(call).expose(), "access-3");
+    assert_eq!(
+        (desk.server.requests().len(), desk.server.revoked()),
+        (3, 0)
+    );
+}
+
+#[test]
 fn e13_a_request_without_an_answer_is_lost_after_its_limit() {
     let limit = Duration::from_secs(3);
     let mut desk = Desk::with(|builder| builder.answer_limit(limit));
@@ -328,6 +344,22 @@ fn past_the_grace_a_token_in_doubt_is_not_sent_while_there_is_something_to_lose(
     let error = source.ask_for_error();
     assert!(error.needs_login());
     assert_eq!(source.server.requests().len(), 2);
+}
+
+#[test]
+fn a_token_stays_in_doubt_whatever_the_server_says_after_the_lost_answer() {
+    let mut desk = Desk::new();
+    desk.advance_secs(3300);
+    let busy = Fate::Busy(Some(Duration::from_secs(60)));
+    desk.server.next([Fate::AnswerLost, busy]);
+    for _ in 0..290 {
+        assert_eq!(desk.ask().expose(), "access-1");
+        desk.advance_secs(1);
+    }
+    assert_eq!(
+        (desk.server.requests().len(), desk.server.revoked()),
+        (2, 0)
+    );
 }
 
 #[test]
