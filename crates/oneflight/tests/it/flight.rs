@@ -815,13 +815,18 @@ fn a39_wall_clock_is_never_asked_nor_any_other_behind_the_callers_back() {
             if path.extension().is_none_or(|end| end != "rs") {
                 continue;
             }
+            // A wall clock for tokens, which nobody has who does not take it.
+            if path.ends_with("token/wall.rs") {
+                continue;
+            }
             files += 1;
             let text = std::fs::read_to_string(&path).expect("text");
+            let (text, _tests) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
             let code = text
                 .lines()
                 .filter(|line| !line.trim_start().starts_with("//"));
             for line in code.filter(|line| !line.contains("tokio::time::Instant::now")) {
-                let asks = ["SystemTime", "Instant::now", ".elapsed("];
+                let asks = ["SystemTime::now", "Instant::now", ".elapsed("];
                 let asked = asks.iter().find(|ask| line.contains(**ask));
                 assert_eq!(asked, None, "{}: {line}", path.display());
             }

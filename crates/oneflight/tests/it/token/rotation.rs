@@ -303,6 +303,7 @@ fn e13_a_server_that_has_no_time_after_an_answer_was_lost_is_asked_again_within_
     let busy = Fate::Busy(Some(Duration::from_secs(2)));
     desk.server.next([Fate::AnswerLost, busy]);
     let call = desk.call();
+    desk.settle();
     (0..3).for_each(|_| desk.advance_secs(1));
     assert_eq!(desk.token(call).expose(), "access-3");
     assert_eq!(
