@@ -30,8 +30,8 @@
 //! | [`Group`] | the work for a key that is in flight now |
 //! | [`Scoped`] | the same, for work that borrows or is not `Send`; a leader that is dropped passes the key on |
 //! | [`batch::Loader`] | the round trip for all keys that wait right now |
-//! | `cache::Cache` | the load of a value that is kept; in the feature `cache` |
-//! | `token::TokenSource` | the refresh of an access token; with the feature `token` |
+//! | [`cache::Cache`] | the load of a value that is kept; in the feature `cache` |
+//! | [`token::TokenSource`] | the refresh of an access token; with the feature `token` |
 //! | [`Builder`] | limits, tasks and clocks, chosen by values |
 //! | [`Observer`] | is told what becomes of every flight and call; with the feature `tracing` there is one that writes it there |
 //! | [`Clock`], [`Spawn`] | what a runtime hands in; with the feature `tokio` there is an adapter |
