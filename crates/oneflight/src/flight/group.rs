@@ -8,6 +8,7 @@ use super::pilot::Pilot;
 use super::state::Over;
 use super::stats::Stats;
 use super::table::{Shard, Table};
+use super::terms::Terms;
 use crate::clock::{Clock, Spawn};
 use crate::error::{Error, Other};
 use crate::hash::RandomState;
@@ -72,22 +73,6 @@ pub struct Mark(pub(crate) u64);
 impl Mark {
     /// Older than any flight.
     pub(crate) const FIRST: Self = Self(0);
-}
-
-/// Whom a call may join.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
-    /// No flight that began before this.
-    pub(crate) since: Mark,
-    /// No flight for which so many wait.
-    pub(crate) most: u32,
-}
-
-impl Terms {
-    fn since(since: Mark) -> Self {
-        let most = u32::MAX;
-        Self { since, most }
-    }
 }
 
 impl<K, V, E> Group<K, V, E> {
@@ -376,42 +361,6 @@ where
         forgotten.is_some()
     }
 
-    /// Joins the flight for a key or starts one, on terms. None if too many wait for the one that is up.
-    #[cfg(feature = "cache")]
-    pub(crate) fn run_on<Q, W, F>(
-        &self,
-        terms: Terms,
-        key: &Q,
-        work: W,
-    ) -> Option<Join<'_, K, V, E, S>>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-        W: FnOnce() -> F,
-        F: Future<Output = Result<V, E>> + Send + 'static,
-    {
-        self.attach(terms, Lent(key), work)
-    }
-
-    /// The mark that flights begin at now.
-    #[cfg(feature = "cache")]
-    pub(crate) fn epoch(&self) -> Mark {
-        Mark(self.table.epoch())
-    }
-
-    /// True if a flight for the key is up.
-    #[cfg(feature = "cache")]
-    pub(crate) fn is_up<Q>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let hash = self.table.hash(key);
-        let shard = self.table.shard(hash).lock();
-        let flight = (shard.flights).find(hash, |flight| flight.key.borrow() == key);
-        flight.is_some_and(|flight| !flight.state.is_over())
-    }
-
     fn attach_any<A, W, F>(&self, since: Mark, ask: A, work: W) -> Join<'_, K, V, E, S>
     where
         A: Ask<K>,
@@ -424,7 +373,12 @@ where
 
     /// Joins the flight for a key, or starts one; neither if too many wait for it.
     #[inline]
-    fn attach<A, W, F>(&self, terms: Terms, ask: A, work: W) -> Option<Join<'_, K, V, E, S>>
+    pub(super) fn attach<A, W, F>(
+        &self,
+        terms: Terms,
+        ask: A,
+        work: W,
+    ) -> Option<Join<'_, K, V, E, S>>
     where
         A: Ask<K>,
         W: FnOnce() -> F,

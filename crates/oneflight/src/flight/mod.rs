@@ -21,10 +21,11 @@ mod pilot;
 mod state;
 mod stats;
 mod table;
+mod terms;
 
 pub use builder::Builder;
-#[cfg(feature = "cache")]
-pub(crate) use group::Terms;
 pub use group::{Group, Mark};
 pub use join::{Join, Outcome, WithOutcome, Within};
 pub use stats::Stats;
+#[cfg(feature = "cache")]
+pub(crate) use terms::Terms;
