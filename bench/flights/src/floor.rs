@@ -1,11 +1,11 @@
 //! The floor: a key put into a table and taken out of it, and one allocation. Less than that no flight can cost.
 
-use crate::child::{Figures, Size};
 use reporting::median;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use trial::{Figures, Size};
 
 /// With the hasher of std.
 pub(crate) const SIP: &str = "floor, SipHash";

@@ -12,10 +12,8 @@ mod child;
 mod floor;
 mod report;
 mod run;
-mod slots;
 mod subject;
 mod tool;
-mod work;
 
 use std::process::ExitCode;
 
@@ -43,7 +41,7 @@ fn main() -> ExitCode {
 
 /// One test of one subject; its figures as JSON.
 fn one(test: &str, subject: &str, size: &str) -> Result<(), String> {
-    let size = child::Size::parse(size).ok_or_else(|| format!("{size} is no size"))?;
+    let size = trial::Size::parse(size).ok_or_else(|| format!("{size} is no size"))?;
     let figures = child::run(test, subject, size)?;
     println!("{}", serde_json::json!(figures));
     Ok(())

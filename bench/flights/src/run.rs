@@ -2,13 +2,12 @@
 //!
 //! R1. A pass runs every test of every subject once; what is exact, counts of bytes and of wakes, is run in the first pass only.
 
-use crate::child::{Figures, Size};
 use crate::floor;
 use crate::subject::{self, Kind, NAMES};
 use crate::tool;
-use reporting::{Machine, median};
-use std::collections::BTreeMap;
-use std::process::Command;
+use reporting::Machine;
+use trial::tool::{Callgrind, child};
+use trial::{Figures, Samples};
 
 /// The programs whose versions are told.
 const TOOLS: [(&str, &str); 4] = [
@@ -100,33 +99,18 @@ pub(crate) struct Results {
     pub(crate) passes: usize,
     /// Tools that are not there, and what is missing without them.
     pub(crate) missing: Vec<String>,
-    /// By test, subject and figure: one for each time it was run.
-    samples: BTreeMap<String, BTreeMap<String, BTreeMap<String, Vec<f64>>>>,
+    samples: Samples,
 }
 
 impl Results {
     /// The median of a figure.
     pub(crate) fn get(&self, test: &str, subject: &str, figure: &str) -> Option<f64> {
-        self.samples(test, subject, figure).map(median)
+        self.samples.get(test, subject, figure)
     }
 
     /// The highest of a figure.
     pub(crate) fn highest(&self, test: &str, subject: &str, figure: &str) -> Option<f64> {
-        let samples = self.samples(test, subject, figure)?;
-        samples.iter().copied().reduce(f64::max)
-    }
-
-    fn samples(&self, test: &str, subject: &str, figure: &str) -> Option<&[f64]> {
-        let figures = self.samples.get(test)?.get(subject)?;
-        figures.get(figure).map(Vec::as_slice)
-    }
-
-    fn add(&mut self, test: &str, subject: &str, figures: Figures) {
-        let subjects = self.samples.entry(test.to_owned()).or_default();
-        let samples = subjects.entry(subject.to_owned()).or_default();
-        for (figure, value) in figures {
-            samples.entry(figure).or_default().push(value);
-        }
+        self.samples.highest(test, subject, figure)
     }
 }
 
@@ -139,7 +123,7 @@ pub(crate) fn measure(passes: usize) -> Result<Results, String> {
         machine: Machine::this(&TOOLS, &PACKAGES),
         passes,
         missing: Vec::new(),
-        samples: BTreeMap::new(),
+        samples: Samples::default(),
     };
     let others = tool::others(&mut results.missing);
     for pass in 0..passes {
@@ -156,17 +140,19 @@ pub(crate) fn measure(passes: usize) -> Result<Results, String> {
                     test.name
                 );
                 for subject in subjects(test) {
-                    results.add(test.name, subject, child(test.name, subject, "full")?);
+                    results
+                        .samples
+                        .add(test.name, subject, child(test.name, subject, "full")?);
                 }
                 for other in &others {
                     if let Some(figures) = other.run(test.name, "full")? {
-                        results.add(test.name, other.name(), figures);
+                        results.samples.add(test.name, other.name(), figures);
                     }
                 }
             }
         }
     }
-    match tool::Callgrind::find() {
+    match Callgrind::find() {
         Some(callgrind) => instructions(&callgrind, &mut results)?,
         None => results
             .missing
@@ -209,26 +195,15 @@ fn subjects(test: &Test) -> impl Iterator<Item = &'static str> {
         .chain(NAMES.into_iter().filter(takes_part))
 }
 
-/// Runs one test in a process of its own (M1).
-fn child(test: &str, subject: &str, size: &str) -> Result<Figures, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
-    command.args(["child", test, subject, size]);
-    tool::figures(&mut command).map_err(|why| format!("{test} of {subject}: {why}"))
-}
-
 /// Instructions of the paths that one thread takes: those of a long run less those of a short one.
-fn instructions(callgrind: &tool::Callgrind, results: &mut Results) -> Result<(), String> {
+fn instructions(callgrind: &Callgrind, results: &mut Results) -> Result<(), String> {
     // Rounds of `join` have 1,001 callers each.
     for (test, short, long, each) in [("lone", 2_000, 6_000, 1.0), ("join", 4, 12, 1_001.0)] {
-        debug_assert!(Size::parse(&short.to_string()).is_some());
         eprintln!("bench-flights: instructions of {test}");
         let tested = TESTS.iter().filter(|known| known.name == test);
         for subject in tested.flat_map(subjects) {
-            let less = callgrind.instructions(test, subject, short)?;
-            let more = callgrind.instructions(test, subject, long)?;
-            let per = (more - less) / ((long - short) as f64 * each);
-            results.add(
+            let per = callgrind.each(test, subject, short, long)? / each;
+            results.samples.add(
                 test,
                 subject,
                 Figures::from([("instructions".to_owned(), per)]),

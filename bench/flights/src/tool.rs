@@ -1,9 +1,10 @@
-//! Programs that are run beside our own: Go, Node and valgrind, where they are installed.
+//! Programs that are run beside our own: Go and Node, where they are installed.
 
-use crate::child::Figures;
 use reporting::version;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use trial::Figures;
+use trial::tool::figures;
 
 /// The folder of the programs in other languages.
 const OTHER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/other");
@@ -91,50 +92,4 @@ fn go() -> Result<PathBuf, String> {
         "it cannot be built (Debian: golang-golang-x-sync-dev): {}",
         first.unwrap_or("no reason given")
     ))
-}
-
-/// Runs a program that prints figures as JSON.
-pub(crate) fn figures(command: &mut Command) -> Result<Figures, String> {
-    let said = command.output().map_err(|error| error.to_string())?;
-    if !said.status.success() {
-        return Err(format!(
-            "{}: {}",
-            said.status,
-            String::from_utf8_lossy(&said.stderr).trim()
-        ));
-    }
-    serde_json::from_slice(&said.stdout).map_err(|error| format!("no figures: {error}"))
-}
-
-/// valgrind's counter of instructions.
-#[derive(Debug)]
-pub(crate) struct Callgrind;
-
-impl Callgrind {
-    /// If it is installed.
-    pub(crate) fn find() -> Option<Self> {
-        version("valgrind", "--version").map(|_| Self)
-    }
-
-    /// Instructions of a whole run of a test.
-    pub(crate) fn instructions(
-        &self,
-        test: &str,
-        subject: &str,
-        size: usize,
-    ) -> Result<f64, String> {
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
-        let said = Command::new("valgrind")
-            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .arg(program)
-            .args(["child", test, subject, &size.to_string()])
-            .output()
-            .map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&said.stderr);
-        text.lines()
-            .find_map(|line| line.split_once("Collected :"))
-            .and_then(|(_, count)| count.trim().parse().ok())
-            .filter(|_| said.status.success())
-            .ok_or_else(|| format!("{test} of {subject} under callgrind: {text}"))
-    }
 }

@@ -1,13 +1,11 @@
 //! Two threads, 64 tasks, 64 keys of which a few are asked for far more often than most; the work yields once.
 
-use super::{Figures, Size, check, keys};
-use crate::subject::Subject;
-use crate::work::{Until, Work};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use trial::{Figures, Size, Subject, Until, Work, check, keys};
 
 const THREADS: usize = 2;
 const TASKS: usize = 64;

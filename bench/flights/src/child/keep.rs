@@ -1,10 +1,7 @@
 //! What a key costs while it is in flight: a million calls, each for a key of its own, each polled once.
 
-use super::{Figures, Size, alone, keys};
-use crate::slots::Slots;
-use crate::subject::Subject;
-use crate::work::{Until, Work};
 use std::task::{Context, Waker};
+use trial::{Figures, Size, Slots, Subject, Until, Work, alone, keys};
 
 /// Keys in flight.
 pub(crate) const KEYS: usize = 1_000_000;

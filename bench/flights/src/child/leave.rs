@@ -1,15 +1,12 @@
 //! Callers that leave: many wait for one flight, and all but the leader are dropped, one by one.
 
-use super::{Figures, Size, alone, keys, let_tasks_run, ns};
-use crate::slots::Slots;
-use crate::subject::Subject;
-use crate::work::{Until, Work};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use reporting::median;
 use std::task::{Context, Waker};
 use std::time::Instant;
+use trial::{Figures, Size, Slots, Subject, Until, Work, alone, keys, let_tasks_run, ns};
 
 /// How many callers leave, and how often.
 const FEW: (usize, usize) = (1_000, 60);
@@ -40,7 +37,7 @@ async fn leave<S: Subject>(order: Vec<usize>, rounds: usize) -> f64 {
     let mut context = Context::from_waker(Waker::noop());
     let mut times = Vec::new();
     for round in 0..rounds {
-        for at in 0..slots.len() {
+        for at in 0..slots.count() {
             slots.put(at, call(round));
             let _pending = slots.poll(at, &mut context);
         }

@@ -3,14 +3,11 @@
 //!   the work wakes  ──▶  W callers wake            counted over some wakes, each caller that woke being polled again
 //!   the work ends   ──▶  the first two to wake are never polled again: who of the others gets the answer?
 
-use super::{Figures, Size, alone, check, keys, let_tasks_run};
-use crate::slots::Slots;
-use crate::subject::Subject;
-use crate::work::{GATE, Until, Work};
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Wake, Waker};
+use trial::{Figures, GATE, Size, Slots, Subject, Until, Work, alone, check, keys, let_tasks_run};
 
 /// Callers that wait, the leader among them.
 const CALLERS: usize = 1_000;

@@ -1,7 +1,5 @@
 //! What people write themselves, in its leanest form: no box around the work, and the work removes its entry when it ends.
 
-use super::{Kind, Subject};
-use crate::work::Work;
 use futures_util::FutureExt;
 use futures_util::future::{Shared, WeakShared};
 use std::collections::HashMap;
@@ -10,6 +8,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::OnceCell;
+use trial::{Kind, Subject, Work};
 
 /// A map of weak `futures::Shared`.
 pub(crate) struct Shareds(Map<WeakShared<Removing>>);

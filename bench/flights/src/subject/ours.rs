@@ -1,35 +1,9 @@
-//! This crate.
+//! This crate, but for its plain group.
 
-use super::{Kind, Subject};
-use crate::work::Work;
 use oneflight::{Error, Group, Scoped, Tokio};
 use std::convert::Infallible;
 use std::future::Future;
-
-/// A group as `Group::new` makes it.
-pub(crate) struct Plain(Group<u64, u64>);
-
-impl Subject for Plain {
-    const NAME: &'static str = "oneflight";
-    const KIND: Kind = Kind::Ours;
-    type Answer = Result<u64, Error<Infallible>>;
-
-    fn new() -> Self {
-        Self(Group::new())
-    }
-
-    fn call(
-        &'static self,
-        key: &'static u64,
-        work: Work,
-    ) -> impl Future<Output = Self::Answer> + Send + 'static {
-        self.0.run(key, || work.fallible())
-    }
-
-    fn value(answer: Self::Answer) -> u64 {
-        answer.unwrap_or(u64::MAX)
-    }
-}
+use trial::{Kind, Subject, Work};
 
 /// A group whose flights are polled by a task too, once a second caller has come.
 pub(crate) struct Autopilot(Group<u64, u64>);

@@ -1,10 +1,9 @@
 //! The crates for single flight.
 
-use super::{Kind, Subject};
-use crate::work::Work;
 use async_singleflight::{Group, UnaryGroup};
 use std::convert::Infallible;
 use std::future::Future;
+use trial::{Kind, Subject, Work};
 
 /// uniflight, merging over the whole process.
 pub(crate) struct Uniflight(uniflight::Merger<u64, u64>);

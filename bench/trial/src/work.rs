@@ -12,29 +12,34 @@ use std::task::{Context, Poll, Waker};
 
 /// Work that ends in `value`.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub struct Work {
     value: u64,
     until: Until,
 }
 
 /// What work waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Until {
+pub enum Until {
+    /// Nothing: it is ready when it is polled first.
     Now,
     /// Pending once, having woken itself.
     Yielded,
     /// Until the gate opens (W1).
     Open,
+    /// What never comes.
     Never,
 }
 
 impl Work {
-    pub(crate) fn new(value: u64, until: Until) -> Self {
+    /// Work that ends in `value`.
+    #[must_use]
+    pub fn new(value: u64, until: Until) -> Self {
         Self { value, until }
     }
 
     /// The same, for those who want a result.
-    pub(crate) fn fallible(self) -> Fallible {
+    #[must_use]
+    pub fn fallible(self) -> Fallible {
         Fallible(self)
     }
 }
@@ -58,7 +63,7 @@ impl Future for Work {
 
 /// Work that could fail, and does not.
 #[derive(Debug)]
-pub(crate) struct Fallible(Work);
+pub struct Fallible(Work);
 
 impl Future for Fallible {
     type Output = Result<u64, Infallible>;
@@ -70,14 +75,14 @@ impl Future for Fallible {
 
 /// Where work waits until it is let through.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub struct Gate {
     open: AtomicBool,
     passed: AtomicU64,
     waiting: Mutex<Option<Waker>>,
 }
 
 /// The gate (W1).
-pub(crate) static GATE: Gate = Gate {
+pub static GATE: Gate = Gate {
     open: AtomicBool::new(false),
     passed: AtomicU64::new(0),
     waiting: Mutex::new(None),
@@ -85,25 +90,25 @@ pub(crate) static GATE: Gate = Gate {
 
 impl Gate {
     /// Closes it, and forgets who waits.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         // ORDERING: one thread opens, closes and passes.
         self.open.store(false, Ordering::Relaxed);
         drop(self.waker());
     }
 
     /// Opens it without waking anybody.
-    pub(crate) fn open(&self) {
+    pub fn open(&self) {
         // ORDERING: as in `close`.
         self.open.store(true, Ordering::Relaxed);
     }
 
     /// Wakes the work that waits; false if none does.
-    pub(crate) fn wake(&self) -> bool {
+    pub fn wake(&self) -> bool {
         self.waker().map(Waker::wake).is_some()
     }
 
     /// How many pieces of work have come through.
-    pub(crate) fn passed(&self) -> u64 {
+    pub fn passed(&self) -> u64 {
         // ORDERING: a counter.
         self.passed.load(Ordering::Relaxed)
     }

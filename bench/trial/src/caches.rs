@@ -1,15 +1,16 @@
 //! Caches that load a missing value once. They do more than single flight: they keep the value, and put another one out.
 
-use super::{Kind, Subject};
+use crate::subject::{Kind, Subject};
 use crate::work::Work;
 use std::convert::Infallible;
 use std::future::Future;
 
-/// Values that a cache may keep.
-const ROOM: usize = 1024;
+/// Values that a cache has room for, if nothing else is said.
+pub const ROOM: usize = 1_024;
 
 /// moka, `get_with`.
-pub(crate) struct Moka(moka::future::Cache<u64, u64>);
+#[derive(Debug)]
+pub struct Moka(pub moka::future::Cache<u64, u64>);
 
 impl Subject for Moka {
     const NAME: &'static str = "moka";
@@ -34,7 +35,8 @@ impl Subject for Moka {
 }
 
 /// quick_cache, `get_or_insert_async`.
-pub(crate) struct QuickCache(quick_cache::sync::Cache<u64, u64>);
+#[derive(Debug)]
+pub struct QuickCache(pub quick_cache::sync::Cache<u64, u64>);
 
 impl Subject for QuickCache {
     const NAME: &'static str = "quick_cache";
@@ -59,7 +61,8 @@ impl Subject for QuickCache {
 }
 
 /// foyer's cache in memory, `get_or_fetch`: a task runs the work.
-pub(crate) struct Foyer(foyer_memory::Cache<u64, u64>);
+#[derive(Debug)]
+pub struct Foyer(pub foyer_memory::Cache<u64, u64>);
 
 impl Subject for Foyer {
     const NAME: &'static str = "foyer";
@@ -84,7 +87,8 @@ impl Subject for Foyer {
 }
 
 /// cachet with stampede protection, `get_or_insert`.
-pub(crate) struct Cachet(cachet::Cache<u64, u64>);
+#[derive(Debug)]
+pub struct Cachet(pub cachet::Cache<u64, u64>);
 
 impl Subject for Cachet {
     const NAME: &'static str = "cachet";

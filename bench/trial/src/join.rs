@@ -5,7 +5,8 @@
 //!
 //! The wakers are empty: what a wake of a caller costs is the runtime's affair, and the same for all.
 
-use super::{Figures, Size, alone, check, keys, let_tasks_run, ns};
+use crate::samples::Figures;
+use crate::size::{Size, alone, check, keys, let_tasks_run, ns};
 use crate::slots::Slots;
 use crate::subject::Subject;
 use crate::work::{GATE, Until, Work};
@@ -16,13 +17,16 @@ use std::task::{Context, Waker};
 use std::time::Instant;
 
 /// Callers that join; the leader is one more.
-pub(crate) const CALLERS: usize = 1_000;
+pub const CALLERS: usize = 1_000;
 
 /// Times that callers are polled before they count as never served.
 const PATIENCE: usize = 1_000;
 
 /// One flight after the other, each with all its callers.
-pub(super) fn run<S: Subject>(size: Size) -> Result<Figures, String> {
+///
+/// # Errors
+/// If an answer is wrong.
+pub fn run<S: Subject>(size: Size) -> Result<Figures, String> {
     let rounds = size.pick(200, 2);
     let keys = keys(rounds + 1);
     alone(async move {
@@ -117,12 +121,12 @@ async fn resolve<S: Subject, F: Future<Output = S::Answer>>(
     let mut context = Context::from_waker(Waker::noop());
     let mut sum = 0;
     for _ in 0..PATIENCE {
-        for at in 0..slots.len() {
+        for at in 0..slots.count() {
             if let std::task::Poll::Ready(value) = slots.poll(at, &mut context) {
                 sum += value;
             }
         }
-        if (0..slots.len()).all(|at| slots.is_empty(at)) {
+        if (0..slots.count()).all(|at| slots.is_empty(at)) {
             return Ok(sum);
         }
         let_tasks_run().await;

@@ -8,44 +8,50 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// A place for the future of each caller.
-pub(crate) struct Slots<S, F> {
+#[derive(Debug)]
+pub struct Slots<S, F> {
     slots: Vec<Pin<Box<Option<F>>>>,
     subject: PhantomData<S>,
 }
 
 impl<S: Subject, F: Future<Output = S::Answer>> Slots<S, F> {
     /// `count` empty places. `_call` is never called: it tells the type of the futures, which has no name.
-    pub(crate) fn new(count: usize, _call: &impl Fn(usize) -> F) -> Self {
+    pub fn new(count: usize, _call: &impl Fn(usize) -> F) -> Self {
         Self {
             slots: (0..count).map(|_| Box::pin(None)).collect(),
             subject: PhantomData,
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many places there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.slots.len()
     }
 
     /// Bytes of a caller's future.
-    pub(crate) fn future_bytes(&self) -> usize {
+    #[must_use]
+    pub fn future_bytes(&self) -> usize {
         size_of::<F>()
     }
 
-    pub(crate) fn put(&mut self, at: usize, future: F) {
+    /// Puts a future in; what was there is dropped.
+    pub fn put(&mut self, at: usize, future: F) {
         self.slots[at].as_mut().set(Some(future));
     }
 
     /// Drops the future of that caller.
-    pub(crate) fn clear(&mut self, at: usize) {
+    pub fn clear(&mut self, at: usize) {
         self.slots[at].as_mut().set(None);
     }
 
-    pub(crate) fn clear_all(&mut self) {
-        (0..self.len()).for_each(|at| self.clear(at));
+    /// Drops the futures of all callers.
+    pub fn clear_all(&mut self) {
+        (0..self.count()).for_each(|at| self.clear(at));
     }
 
     /// Polls that caller once. A caller that is ready is taken out, and its value comes back; one that is gone stays pending.
-    pub(crate) fn poll(&mut self, at: usize, context: &mut Context<'_>) -> Poll<u64> {
+    pub fn poll(&mut self, at: usize, context: &mut Context<'_>) -> Poll<u64> {
         let Some(future) = self.slots[at].as_mut().as_pin_mut() else {
             return Poll::Pending;
         };
@@ -57,7 +63,8 @@ impl<S: Subject, F: Future<Output = S::Answer>> Slots<S, F> {
     }
 
     /// True if that caller has its answer, or was never there.
-    pub(crate) fn is_empty(&self, at: usize) -> bool {
+    #[must_use]
+    pub fn is_empty(&self, at: usize) -> bool {
         self.slots[at].is_none()
     }
 }

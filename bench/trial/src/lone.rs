@@ -1,6 +1,7 @@
 //! A call that nobody joins: what a flight costs when it was not needed.
 
-use super::{Figures, Size, alone, check, keys, ns};
+use crate::samples::Figures;
+use crate::size::{Size, alone, check, keys, ns};
 use crate::subject::Subject;
 use crate::work::{self, Until};
 use reporting::median;
@@ -10,7 +11,7 @@ use std::time::Instant;
 
 /// What the work does.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Work {
+pub enum Work {
     /// It is ready when it is polled first.
     Ready,
     /// It is pending once.
@@ -18,7 +19,10 @@ pub(super) enum Work {
 }
 
 /// Calls, one after the other, each for a key of its own.
-pub(super) fn run<S: Subject>(size: Size, work: Work) -> Result<Figures, String> {
+///
+/// # Errors
+/// If an answer is wrong.
+pub fn run<S: Subject>(size: Size, work: Work) -> Result<Figures, String> {
     let (rounds, each) = match size {
         Size::Full => (40, 10_000),
         Size::Smoke => (2, 500),
