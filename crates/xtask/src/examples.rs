@@ -1,4 +1,7 @@
-//! The chore that runs every example of every crate, as cargo knows them: none can be forgotten.
+//! The chore that runs every example of every crate, and every program below `examples/`, as cargo knows them: none can be
+//! forgotten.
+//!
+//! E1. A program below `examples/` takes the word `short`, and then ends in seconds.
 
 use crate::tools::cargo;
 use serde_json::Value;
@@ -24,49 +27,74 @@ pub(crate) fn run(root: &Path) -> Result<String, String> {
     if examples.is_empty() {
         return Err("examples: there are none".to_owned());
     }
-    succeed(
-        cargo(
-            root,
-            &[
-                "build",
-                "--quiet",
-                "--workspace",
-                "--examples",
-                "--all-features",
-            ],
-        ),
-        Duration::MAX,
-    )
-    .map_err(|reason| format!("examples: the build {reason}"))?;
-    for (package, example) in &examples {
-        println!("examples: {package} {example}");
-        let mut command = cargo(
-            root,
-            &[
-                "run",
-                "--quiet",
-                "--all-features",
-                "--package",
-                package,
-                "--example",
-                example,
-            ],
-        );
+    let mut build = vec![
+        "build",
+        "--quiet",
+        "--workspace",
+        "--examples",
+        "--all-features",
+    ];
+    for example in &examples {
+        if example.kind == Kind::Program {
+            build.extend(["--bin", &example.name]);
+        }
+    }
+    succeed(cargo(root, &build), Duration::MAX)
+        .map_err(|reason| format!("examples: the build {reason}"))?;
+    for Example {
+        package,
+        name,
+        kind,
+    } in &examples
+    {
+        println!("examples: {package} {name}");
+        let mut run = vec!["run", "--quiet", "--all-features", "--package", package];
+        match kind {
+            Kind::Example => run.extend(["--example", name]),
+            Kind::Program => run.extend(["--bin", name, "--", "short"]),
+        }
+        let mut command = cargo(root, &run);
         command.stdin(Stdio::null());
         succeed(command, PATIENCE)
-            .map_err(|reason| format!("examples: {package} {example} {reason}"))?;
+            .map_err(|reason| format!("examples: {package} {name} {reason}"))?;
     }
     Ok(format!("examples: {} run, ok", examples.len()))
 }
 
-/// The package and the name of every example, in the order of cargo.
-fn examples(metadata: &Value) -> Vec<(String, String)> {
+/// Something to be run.
+#[derive(Debug, PartialEq, Eq)]
+struct Example {
+    package: String,
+    name: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// One of a crate's.
+    Example,
+    /// A package of its own, below `examples/` (E1).
+    Program,
+}
+
+/// All of them, in the order of cargo.
+fn examples(metadata: &Value) -> Vec<Example> {
+    let root = format!("{}/examples/", text(&metadata["workspace_root"]));
     let mut examples = Vec::new();
     for package in list(&metadata["packages"]) {
+        let stands_alone = text(&package["manifest_path"]).starts_with(&root);
         for target in list(&package["targets"]) {
-            if list(&target["kind"]).iter().any(|kind| kind == "example") {
-                examples.push((text(&package["name"]), text(&target["name"])));
-            }
+            let is = |kind: &str| list(&target["kind"]).iter().any(|it| it == kind);
+            let kind = match () {
+                () if is("example") => Kind::Example,
+                () if stands_alone && is("bin") => Kind::Program,
+                () => continue,
+            };
+            examples.push(Example {
+                package: text(&package["name"]),
+                name: text(&target["name"]),
+                kind,
+            });
         }
     }
     examples
@@ -112,13 +140,22 @@ mod tests {
 
     #[test]
     fn examples_are_what_cargo_says_they_are() {
-        let metadata = serde_json::json!({"packages": [
-            {"name": "a", "targets": [{"name": "a", "kind": ["lib"]}, {"name": "x", "kind": ["example"]}]},
-            {"name": "b", "targets": [{"name": "y", "kind": ["example"]}]},
+        let metadata = serde_json::json!({"workspace_root": "/w", "packages": [
+            {"name": "a", "manifest_path": "/w/crates/a/Cargo.toml", "targets": [
+                {"name": "a", "kind": ["lib"]}, {"name": "x", "kind": ["example"]}, {"name": "a", "kind": ["bin"]}]},
+            {"name": "b", "manifest_path": "/w/examples/b/Cargo.toml", "targets": [{"name": "y", "kind": ["bin"]}]},
         ]});
+        let example = |package: &str, name: &str, kind| Example {
+            package: package.to_owned(),
+            name: name.to_owned(),
+            kind,
+        };
         assert_eq!(
             examples(&metadata),
-            [("a".into(), "x".into()), ("b".into(), "y".into())]
+            [
+                example("a", "x", Kind::Example),
+                example("b", "y", Kind::Program)
+            ]
         );
     }
 }
