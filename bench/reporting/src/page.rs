@@ -64,11 +64,7 @@ impl Section<'_> {
     /// # Errors
     /// If a file cannot be written, or the page has lost its marks.
     pub fn write(&self) -> Result<Vec<String>, String> {
-        let page = fs::read_to_string(root().join(PAGE)).map_err(|why| format!("{PAGE}: {why}"))?;
-        let page = replaced(&page, self.name, self.text).ok_or_else(|| {
-            let (begin, end) = marks(self.name);
-            format!("{PAGE} has no marks {} and {}", begin.trim(), end.trim())
-        })?;
+        let page = with(self.name, self.text)?;
         let files = [
             (PAGE.to_owned(), page),
             (format!("docs/{}.svg", self.name), self.chart.to_owned()),
@@ -84,6 +80,39 @@ impl Section<'_> {
     }
 }
 
+/// Writes `text` between the marks of that name, and no file beside; the path of the page.
+///
+/// # Errors
+/// If the page cannot be written, or has lost its marks.
+pub fn put(name: &str, text: &str) -> Result<String, String> {
+    let page = with(name, text)?;
+    fs::write(root().join(PAGE), page).map_err(|why| format!("{PAGE}: {why}"))?;
+    Ok(PAGE.to_owned())
+}
+
+/// What stands between the marks of that name.
+///
+/// # Errors
+/// If the page cannot be read, or has lost its marks.
+pub fn get(name: &str) -> Result<String, String> {
+    let page = read()?;
+    let (_, text, _) = parted(&page, name).ok_or_else(|| lost(name))?;
+    Ok(text.to_owned())
+}
+
+fn with(name: &str, text: &str) -> Result<String, String> {
+    replaced(&read()?, name, text).ok_or_else(|| lost(name))
+}
+
+fn read() -> Result<String, String> {
+    fs::read_to_string(root().join(PAGE)).map_err(|why| format!("{PAGE}: {why}"))
+}
+
+fn lost(name: &str) -> String {
+    let (begin, end) = marks(name);
+    format!("{PAGE} has no marks {} and {}", begin.trim(), end.trim())
+}
+
 fn marks(name: &str) -> (String, String) {
     (
         format!("<!-- {name}: begin -->\n"),
@@ -94,9 +123,16 @@ fn marks(name: &str) -> (String, String) {
 /// The page with `text` between the marks.
 fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
     let (begin, end) = marks(name);
-    let (before, rest) = page.split_once(&begin)?;
-    let (_, after) = rest.split_once(&end)?;
+    let (before, _, after) = parted(page, name)?;
     Some(format!("{before}{begin}\n{text}\n{end}{after}"))
+}
+
+/// What stands before, between and after the marks.
+fn parted<'p>(page: &'p str, name: &str) -> Option<(&'p str, &'p str, &'p str)> {
+    let (begin, end) = marks(name);
+    let (before, rest) = page.split_once(&begin)?;
+    let (between, after) = rest.split_once(&end)?;
+    Some((before, between, after))
 }
 
 #[cfg(test)]
@@ -116,7 +152,7 @@ mod tests {
     #[test]
     fn the_page_has_the_marks_of_every_bench() {
         let page = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
-        for name in ["flights", "merge"] {
+        for name in ["cache", "flights", "merge", "price-page"] {
             assert!(replaced(&page, name, "").is_some(), "{name}");
         }
     }
