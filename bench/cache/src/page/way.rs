@@ -48,7 +48,7 @@ pub(super) trait Page: Send + Sync {
 
 impl Way {
     /// Those that are looked at while the source answers.
-    pub(super) const UP: [Self; 7] = [
+    pub(super) const UP: [Self; 8] = [
         Self::Nothing,
         Self::PlainTtl,
         Self::PlainXFetch,
@@ -56,6 +56,7 @@ impl Way {
         Self::Revalidate,
         Self::Ahead,
         Self::XFetch,
+        Self::All,
     ];
     /// Those that are looked at with the source down for a while.
     pub(super) const DOWN: [Self; 5] = [
@@ -78,7 +79,7 @@ impl Way {
             Self::XFetch => "and `refresh_ahead_at_random(1.0)`: XFetch",
             Self::OnError => "and `stale_if_error`",
             Self::BackOff => "and `stale_if_error`, `error_backoff`",
-            Self::All => "all of them",
+            Self::All => "and `refresh_ahead`, both windows, `error_backoff`",
         }
     }
 
