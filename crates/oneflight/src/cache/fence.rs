@@ -4,6 +4,7 @@
 //! an invalidated key is bounded by what is in flight. Two keys with one hash tear each other's tickets: then a value is loaded that
 //! is not kept, and nothing is wrong.
 
+use crate::flight::Mark;
 use crate::shards::{self, Shards};
 use hashbrown::HashTable;
 
@@ -31,15 +32,15 @@ impl Fences {
         Self(Shards::new(shards, fence))
     }
 
-    /// Gives a load a ticket, by its number (F1).
-    pub(super) fn begin(&self, hash: u64) -> u64 {
+    /// Gives a load a ticket, by its number (F1), and says when it was born: under the lock, or a higher number could be the elder.
+    pub(super) fn begin(&self, hash: u64, born: impl FnOnce() -> Mark) -> (u64, Mark) {
         let mut fence = self.0.of(hash).lock();
-        let number = fence.next();
+        let (number, born) = (fence.next(), born());
         let ticket = Ticket { hash, number };
         fence
             .tickets
             .insert_unique(hash, ticket, |ticket| ticket.hash);
-        number
+        (number, born)
     }
 
     /// Ends a load. If its ticket was there, `then` is done under the lock.

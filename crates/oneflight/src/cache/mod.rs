@@ -19,7 +19,7 @@
 //!     while the ticket is there, under the lock of the fence.
 //! F2. `insert`, `invalidate` and `expire` tear the tickets of their key and change the store under that lock, and then take the
 //!     flight out of the group's table. So no load that began before them is stored after them, and no later call joins its flight.
-//! F3. Each load and each insert has a number, given out under that lock. A value never takes the place of one with a higher number.
+//! F3. Each load and each insert has a number and a birth, given out together under that lock. A value never takes the place of one with a higher number.
 //! F4. `invalidate_all` raises the lowest number that counts. Values and flights below it are as if they were not there.
 //! F5. Who becomes a leader looks into the store once more, with the flight in the table: a call that misses the landing by a hair
 //!     finds what was stored.

@@ -291,13 +291,13 @@ where
     {
         let inner = &self.inner;
         // Who joins this flight may hold any mark up to now: what began before that is no answer for it.
-        let born = self.group.epoch();
-        let answer: Option<Result<Landed<V>, Error<E>>> = inner.recheck(asked.key, born, seen);
+        let since = self.group.epoch();
+        let answer: Option<Result<Landed<V>, Error<E>>> = inner.recheck(asked.key, since, seen);
         if answer.is_some() {
             return Loading::There { answer };
         }
         let hash = inner.hash(asked.key);
-        let number = inner.fences.begin(hash);
+        let (number, born) = inner.fences.begin(hash, || self.group.epoch());
         let load = Load {
             hash,
             number,

@@ -17,6 +17,9 @@ use std::hash::{BuildHasher, Hash};
 /// What is kept.
 pub(super) struct Store<K, V, E, S> {
     kept: Cache<K, Kept<V, E>, ByWeight, S, HandedOut>,
+    /// The model checker does not know the library's locks: this one tells it when the store is used.
+    #[cfg(oneflight_loom)]
+    door: crate::sync::Mutex<()>,
 }
 
 /// An entry as it is kept. A copy of it has no rest.
@@ -180,7 +183,17 @@ where
         let options = options.unwrap_or_else(|error| panic!("the store's options: {error}"));
         Self {
             kept: Cache::with_options(options, ByWeight, hasher, HandedOut),
+            #[cfg(oneflight_loom)]
+            door: crate::sync::Mutex::new(()),
         }
+    }
+
+    /// Each use of the store comes by here, for the model checker to see it.
+    #[inline]
+    fn used(&self) -> &Cache<K, Kept<V, E>, ByWeight, S, HandedOut> {
+        #[cfg(oneflight_loom)]
+        drop(self.door.lock());
+        &self.kept
     }
 
     /// What a hit needs of the entry for a key. It counts as used.
@@ -190,7 +203,7 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.kept.get(key)
+        self.used().get(key)
     }
 
     /// The entry for a key, which does not count as used.
@@ -220,7 +233,7 @@ where
     {
         let mut seen = None;
         // The library's one way to look without a copy.
-        let taken = self.kept.remove_if(key, |kept| {
+        let taken = self.used().remove_if(key, |kept| {
             seen = Some(look(kept));
             false
         });
@@ -231,7 +244,7 @@ where
     pub(super) fn put(&self, key: K, stored: Stored<V, E>, calm_until: Time) -> Left<K, V, E> {
         let mut out = Out::default();
         let kept = Kept::new(stored, calm_until);
-        self.kept.insert_with_lifecycle(key, kept, &mut out);
+        self.used().insert_with_lifecycle(key, kept, &mut out);
         out
     }
 
@@ -239,7 +252,7 @@ where
     pub(super) fn replace(&self, key: K, stored: Stored<V, E>, calm_until: Time) -> Left<K, V, E> {
         let mut out = Out::default();
         let kept = Kept::new(stored, calm_until);
-        let put = (self.kept).replace_with_lifecycle(key, kept, true, &mut out);
+        let put = (self.used()).replace_with_lifecycle(key, kept, true, &mut out);
         if let Err((key, kept)) = put {
             out.push(key, kept);
         }
@@ -252,7 +265,7 @@ where
         Q: Hash + Eq + ?Sized,
     {
         let mut out = Out::default();
-        if let Some((key, kept)) = self.kept.remove(key) {
+        if let Some((key, kept)) = self.used().remove(key) {
             out.push(key, kept);
         }
         out
@@ -260,7 +273,7 @@ where
 
     /// Drops all entries but those for which it holds of their times, their trouble and when they began.
     pub(super) fn retain(&self, keep: impl Fn(&Times, Option<&Trouble<E>>, Mark) -> bool) {
-        self.kept.retain(|_, kept| {
+        self.used().retain(|_, kept| {
             let rest = kept.rest.as_ref();
             rest.is_some_and(|rest| keep(&rest.times, rest.trouble.as_deref(), kept.born))
         });
