@@ -13,8 +13,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Players that a league has, if it has as many rows.
+/// The most players that a league has.
 pub(crate) const PLAYERS: u64 = 200_000;
+/// Rows for each player, at the least.
+const APPEARANCES: u64 = 10;
 const CLUBS: u64 = 2_000;
 const VENUES: u64 = 500;
 const SEASONS: u64 = 40;
@@ -69,12 +71,20 @@ impl Expected {
 }
 
 impl League {
-    /// Writes a league of so many rows below `work`, and of [`PLAYERS`], or fewer if there are fewer rows.
+    /// Writes a league of so many rows below `work`: ten or more to a player, and not more than [`PLAYERS`].
     ///
     /// # Errors
     /// If a file cannot be written.
     pub(crate) fn generate(work: &Path, rows: u64) -> Result<Self, String> {
-        Self::of(work, rows, PLAYERS.min(rows))
+        Self::of(work, rows, PLAYERS.min(rows.div_ceil(APPEARANCES)))
+    }
+
+    /// Writes a league in which each row has a player of its own: entities cost as much as facts there.
+    ///
+    /// # Errors
+    /// As [`League::generate`].
+    pub(crate) fn of_strangers(work: &Path, rows: u64) -> Result<Self, String> {
+        Self::of(work, rows, rows)
     }
 
     /// The same league with more rows over the same keys.

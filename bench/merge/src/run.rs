@@ -136,16 +136,19 @@ fn beside_tools(
     results: &mut Results,
 ) -> Result<(), String> {
     results.machine.tools.extend(python.versions.clone());
-    let league = League::generate(work, options.sizes.tool_rows)?;
-    for kind in tools::Kind::ALL {
-        match is_there(kind.engine()) {
-            Ok(()) => {
-                let tool = tools::measure(kind, python, &league, program, work)?;
-                results.tools.push(tool);
+    let rows = options.sizes.tool_rows;
+    for make in [League::generate, League::of_strangers] {
+        let league = make(work, rows)?;
+        for kind in tools::Kind::ALL {
+            match is_there(kind.engine()) {
+                Ok(()) => {
+                    let tool = tools::measure(kind, python, &league, program, work)?;
+                    results.tools.push(tool);
+                }
+                Err(why) => results
+                    .missing
+                    .push(format!("{} was not run: {why}", kind.name())),
             }
-            Err(why) => results
-                .missing
-                .push(format!("{} was not run: {why}", kind.name())),
         }
     }
     Ok(())
@@ -154,6 +157,11 @@ fn beside_tools(
 impl Results {
     pub(crate) fn load(&self, engine: Engine) -> Option<&Load> {
         self.loads.iter().find(|load| load.engine == engine)
+    }
+
+    /// The tools on the league that is like the big one, and not made of strangers.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter().filter(|tool| tool.players < tool.rows)
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) struct Tool {
     pub(crate) name: &'static str,
     pub(crate) engine: Engine,
     pub(crate) rows: u64,
+    pub(crate) players: u64,
     pub(crate) seconds: f64,
     /// Of the program, on the same rows and engine.
     pub(crate) ours: f64,
@@ -107,7 +108,12 @@ pub(crate) fn measure(
     program: &Program,
     work: &Path,
 ) -> Result<Tool, String> {
-    eprintln!("bench-merge: {} rows, {}", league.rows, kind.name());
+    let players = league.expected.players;
+    eprintln!(
+        "bench-merge: {} rows, {players} players, {}",
+        league.rows,
+        kind.name()
+    );
     let place = Place::create(kind.engine(), work)?;
     let run = load::ours(league, program, &place, Turn::First)?;
     drop(place);
@@ -121,6 +127,7 @@ pub(crate) fn measure(
         name: kind.name(),
         engine: kind.engine(),
         rows: league.rows,
+        players,
         seconds,
         ours: run.cost.seconds,
     })

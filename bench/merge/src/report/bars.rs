@@ -68,7 +68,7 @@ fn loaded(results: &Results, engine: Engine) -> [Bar; 2] {
 
 fn tools(results: &Results) -> Vec<Bar> {
     let bar = |kind: crate::tools::Kind| {
-        let tool = results.tools.iter().find(|tool| tool.name == kind.name());
+        let tool = results.tools().find(|tool| tool.name == kind.name());
         let told = tool.map(|tool| (tool.ours, tool.seconds));
         let [ours, theirs] = [told.map(|told| told.0), told.map(|told| told.1)].map(number);
         Bar {

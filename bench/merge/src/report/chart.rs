@@ -59,7 +59,7 @@ fn loads(results: &Results) -> Panel {
 }
 
 fn tools(results: &Results) -> Panel {
-    let bars = results.tools.iter().flat_map(|tool| {
+    let bars = results.tools().flat_map(|tool| {
         let engine = tool.engine.name();
         let bar = |name, sort, seconds: f64| Bar {
             name,
