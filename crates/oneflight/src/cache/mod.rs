@@ -21,8 +21,8 @@
 //!     flight out of the group's table. So no load that began before them is stored after them, and no later call joins its flight.
 //! F3. Each load and each insert has a number and a birth, given out together under that lock. A value never takes the place of one with a higher number.
 //! F4. `invalidate_all` raises the lowest number that counts. Values and flights below it are as if they were not there.
-//! F5. Who becomes a leader looks into the store once more, with the flight in the table: a call that misses the landing by a hair
-//!     finds what was stored.
+//! F5. Who becomes a leader looks into the store once more, with the flight in the table and a ticket in hand: a call that misses a
+//!     landing or a write by a hair finds what was stored.
 //! F6. At most one refresh of a key runs behind, in the same table as all flights; it belongs to no caller.
 //! F7. A hit takes no lock of ours and allocates nothing: one look into the store, and one at the clock.
 

@@ -292,10 +292,6 @@ where
         let inner = &self.inner;
         // Who joins this flight may hold any mark up to now: what began before that is no answer for it.
         let since = self.group.epoch();
-        let answer: Option<Result<Landed<V>, Error<E>>> = inner.recheck(asked.key, since, seen);
-        if answer.is_some() {
-            return Loading::There { answer };
-        }
         let hash = inner.hash(asked.key);
         let (number, born) = inner.fences.begin(hash, || self.group.epoch());
         let load = Load {
@@ -306,6 +302,11 @@ where
             behind,
         };
         let mut ticket = Ticket::new(inner, asked.key.to_owned(), load);
+        // With the ticket there, what is written from here on tears it, and what was written before is seen.
+        let answer: Option<Result<Landed<V>, Error<E>>> = inner.recheck(asked.key, since, seen);
+        if answer.is_some() {
+            return Loading::There { answer };
+        }
         inner.counters.loads.more();
         if behind {
             inner.counters.refreshes.more();

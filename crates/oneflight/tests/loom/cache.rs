@@ -1,5 +1,5 @@
-//! Writes to a cache against a load that lands. The store itself is a library's, with locks that loom does not know: keys and values
-//! here are plain, so that nothing happens in it that loom could interrupt.
+//! Writes to a cache against a load that lands. The store itself is a library's, with locks that loom does not know: a lock that only
+//! models have stands in front of it (`store`), and keys and values are plain.
 
 use crate::harness::{Bound, block_on, end_of, explore, spawn};
 use crate::parts::Hashes;
