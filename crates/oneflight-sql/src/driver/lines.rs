@@ -12,12 +12,13 @@
 //! A1. Lines that are open and those on their way are together never more than were allowed.
 //! A2. The messages of two pipelines never mix: who writes holds the line's `pen`, to the end if he decides something on the way.
 //! A3. Nobody writes on a line that may have a transaction open which nobody will end.
+//! A4. Answers are believed in the order of their questions, up to the first that is out of step.
 
 use super::error::{DriverError, Fault};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::sync::{Notify, OwnedMutexGuard};
+use tokio::sync::{Notify, OwnedMutexGuard, oneshot};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config, NoTls};
 
@@ -60,7 +61,27 @@ struct Carrying {
 pub(super) struct Line {
     pub(super) client: Client,
     pen: Arc<tokio::sync::Mutex<()>>,
+    /// Told when what was written last has been answered.
+    last: Mutex<Option<oneshot::Receiver<()>>>,
     is_broken: AtomicBool,
+}
+
+/// What is written on a line, and what was written before it. When this is dropped, it has been answered.
+pub(super) struct Answered<'l> {
+    line: &'l Line,
+    before: Option<oneshot::Receiver<()>>,
+    _tells: oneshot::Sender<()>,
+}
+
+impl Answered<'_> {
+    /// True if what was answered is what was asked (A4): all before it was.
+    pub(super) async fn is_ours(mut self) -> bool {
+        if let Some(before) = self.before.take() {
+            // Answers come in order, so that it has its own already; it is dropped unsent.
+            let _ = before.await;
+        }
+        !self.line.is_broken()
+    }
 }
 
 impl Lines {
@@ -182,6 +203,7 @@ impl Carrying {
         let line = Line {
             client,
             pen: Arc::default(),
+            last: Mutex::default(),
             is_broken: AtomicBool::new(false),
         };
         Self {
@@ -194,8 +216,22 @@ impl Carrying {
 
 impl Line {
     fn is_usable(&self) -> bool {
-        // ORDERING: Acquire pairs with the Release in `retire`, though the pen orders the two already.
-        !self.is_broken.load(Ordering::Acquire) && !self.client.is_closed()
+        !self.is_broken() && !self.client.is_closed()
+    }
+
+    fn is_broken(&self) -> bool {
+        // ORDERING: Acquire pairs with the Release in `retire`, though pen and channels order the two already.
+        self.is_broken.load(Ordering::Acquire)
+    }
+
+    /// Says that the next thing is written, while the pen is held.
+    pub(super) fn next(&self) -> Answered<'_> {
+        let (tells, told) = oneshot::channel();
+        Answered {
+            line: self,
+            before: self.last.lock().replace(told),
+            _tells: tells,
+        }
     }
 
     /// Says that nobody must write on it any more (A3), while the pen is held. It is closed when the last answer is there.

@@ -14,7 +14,9 @@ use tokio::time::{sleep, timeout};
 const SILENCE: Duration = Duration::from_secs(1);
 /// So long it may take to answer that.
 const ANSWER: Duration = Duration::from_secs(2);
-/// So long connecting may take in all.
+/// A PostgreSQL server says nothing more until it is spoken to. A MySQL server may begin with the same byte, and goes on.
+const MORE: Duration = Duration::from_millis(100);
+/// So long connecting may take, for each place.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// PostgreSQL's request for an encrypted connection, which its servers answer with one byte.
@@ -32,7 +34,7 @@ pub(super) async fn mysql<T>(
         let is_postgres = is_postgres(host, port).await.unwrap_or(false);
         is_postgres.then(|| other("a PostgreSQL server answers there: expected postgres://"))
     };
-    unless(mistake, connecting).await
+    unless(mistake, connecting, 1).await
 }
 
 /// Connects to a PostgreSQL server; fails soon if MySQL answers at one of its places.
@@ -50,17 +52,19 @@ pub(super) async fn postgres<T>(
         }
         None
     };
-    unless(mistake, connecting).await
+    unless(mistake, connecting, places.len()).await
 }
 
 /// Connects; where that fails for a reason that is not the server's, or takes long, the mistake is the error.
 async fn unless<T>(
     mistake: impl Future<Output = Option<DriverError>>,
     connecting: impl Future<Output = Result<T, DriverError>>,
+    places: usize,
 ) -> Result<T, DriverError> {
+    let patience = PATIENCE * u32::try_from(places.max(1)).unwrap_or(u32::MAX);
     let connecting = async {
         let silent = || DriverError::new(Fault::Lost, "the server took too long to answer");
-        let connected = timeout(PATIENCE, connecting).await;
+        let connected = timeout(patience, connecting).await;
         connected.map_err(|_| silent()).flatten()
     };
     let (mut connecting, mut mistake) = (pin!(connecting), pin!(mistake));
@@ -89,9 +93,11 @@ async fn is_postgres(host: &str, port: u16) -> io::Result<bool> {
     let asked = async {
         let mut stream = TcpStream::connect((host, port)).await?;
         stream.write_all(&SSL_REQUEST).await?;
-        stream.read_u8().await
+        let answer = stream.read_u8().await?;
+        let is_all = timeout(MORE, stream.read_u8()).await.is_err();
+        Ok::<_, io::Error>(is_all && matches!(answer, b'S' | b'N'))
     };
-    Ok(matches!(timeout(ANSWER, asked).await??, b'S' | b'N'))
+    timeout(ANSWER, asked).await?
 }
 
 /// True if what listens there speaks first, and as MySQL does.

@@ -29,7 +29,7 @@ pub(super) const BEGIN: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '30s'";
 
 /// What a rehearsal weighs: nobody goes behind it who has another way.
-const FOR_GOOD: usize = usize::MAX / 2;
+const FOR_GOOD: usize = 1 << 40;
 
 /// PostgreSQL through tokio-postgres: a whole pipeline in one round trip, also behind a transaction pooler.
 ///
@@ -176,6 +176,7 @@ impl Session for PgSession {
             return Ok(Vec::new());
         }
         let client = &self.place.line.client;
+        let answered = self.place.line.next();
         self.trips.count();
         let (begin, end) = match self.state {
             State::Rehearsing => ("SAVEPOINT oneflight", "RELEASE SAVEPOINT oneflight"),
@@ -209,6 +210,10 @@ impl Session for PgSession {
         if results.iter().any(is_lost) {
             // It may be open still, and out of step: what comes next would not be our answers.
             self.place.line.retire();
+        }
+        if !answered.is_ours().await {
+            let why = "the connection was out of step before";
+            return Err(DriverError::new(Fault::Lost, why));
         }
         let rows = results.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(rows.into_iter().flatten().collect())

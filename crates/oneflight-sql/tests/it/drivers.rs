@@ -419,6 +419,51 @@ async fn a_link_that_is_out_of_step_is_lost() {
     assert_eq!(server.await.unwrap().len(), 2);
 }
 
+/// What is behind it on the same connection may look right, and is the answer to something else.
+#[tokio::test]
+async fn what_comes_after_a_strange_answer_is_not_believed() {
+    let ready: &[u8] = b"Z\0\0\0\x05I";
+    let column = b"T\0\0\0\x1a\0\x01a\0\0\0\0\0\0\0\0\0\0\x14\0\x08\xff\xff\xff\xff\0\x01";
+    let row = b"D\0\0\0\x12\0\x01\0\0\0\x08\0\0\0\0\0\0\0\x07";
+    let end = b"C\0\0\0\x0dSELECT 1\0";
+    let parsed = b"1\0\0\0\x042\0\0\0\x04";
+    let fine = [&parsed[..], column, row, end, ready].concat();
+    let strange = [end, ready].concat();
+    let sync = b"S\0\0\0\x04";
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://me@{}/x", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let mut answers = Vec::new();
+        for first in [fine.clone(), strange] {
+            let (mut link, _) = listener.accept().await.unwrap();
+            let mut asked = [0; 4096];
+            assert_ne!(link.read(&mut asked).await.unwrap(), 0);
+            let login = [b"R\0\0\0\x08\0\0\0\0", ready].concat();
+            link.write_all(&login).await.unwrap();
+            let mut all = Vec::new();
+            while all.windows(5).filter(|bytes| bytes == sync).count() < 2 {
+                assert_ne!(link.read_buf(&mut all).await.unwrap(), 0);
+            }
+            link.write_all(&[&first[..], &fine].concat()).await.unwrap();
+            answers.push(link);
+        }
+        answers
+    });
+    for is_right in [true, false] {
+        let options = driver::Options::default().connections(1);
+        let driver = driver::connect(&url, options).await.unwrap();
+        let ask = || driver.query(Statement::new("SELECT a").returns([Kind::Int]));
+        let (first, second) = tokio::join!(ask(), ask());
+        for asked in [first, second] {
+            match asked {
+                Ok(rows) => assert!(is_right && rows.iter().eq([[Value::Int(7)]])),
+                Err(error) => assert!(!is_right && error.fault() == Fault::Lost, "{error}"),
+            }
+        }
+    }
+    drop(server.await.unwrap());
+}
+
 /// A file that another process is just filling, not in WAL mode yet: going over to it wants the file for itself, and SQLite
 /// says "database is locked" at once, whatever the busy timeout.
 #[tokio::test]

@@ -151,9 +151,11 @@ fn a_panic_and_a_load_that_takes_too_long_are_failures_that_pass() {
     let call = waits(&mut s, "a");
     s.panic_work("a", "boom");
     assert_eq!(s.answer(call), Some(1));
-    assert_eq!(
-        desk.part(call).error.as_deref(),
-        Some("the work panicked: boom")
+    // Where it panicked is told, too, once another test has asked for that.
+    let error = desk.part(call).error.unwrap_or_default();
+    assert!(
+        error.starts_with("the work panicked") && error.ends_with(": boom"),
+        "{error}"
     );
     let call = waits(&mut s, "a");
     desk.clock.advance(seconds(5));
