@@ -75,7 +75,7 @@ pub(super) struct Answered<'l> {
 
 impl Answered<'_> {
     /// True if what was answered is what was asked (A4): all before it was.
-    pub(super) async fn is_ours(mut self) -> bool {
+    pub(super) async fn believed(mut self) -> bool {
         if let Some(before) = self.before.take() {
             // Answers come in order, so that it has its own already; it is dropped unsent.
             let _ = before.await;

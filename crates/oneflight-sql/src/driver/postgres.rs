@@ -211,7 +211,7 @@ impl Session for PgSession {
             // It may be open still, and out of step: what comes next would not be our answers.
             self.place.line.retire();
         }
-        if !answered.is_ours().await {
+        if !answered.believed().await {
             let why = "the connection was out of step before";
             return Err(DriverError::new(Fault::Lost, why));
         }

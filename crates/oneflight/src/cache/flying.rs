@@ -81,7 +81,12 @@ where
         };
         let now = inner.now();
         let may_serve = kept.times.age(now) == Age::Stale || kept.times.serves_on_error(now);
-        let serves = may_serve && inner.policy.class_of(&error) == Failure::Transient;
+        let serves = match inner.policy.class_of(&error) {
+            Failure::Transient => may_serve,
+            // It ends the windows, and not what is fresh.
+            Failure::Permanent => kept.times.age(now) == Age::Fresh,
+            Failure::NotFound => false,
+        };
         match kept.value() {
             Some(value) if serves => Ok(Outcome {
                 value: value.clone(),

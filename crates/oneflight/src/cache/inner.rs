@@ -274,8 +274,10 @@ where
         now: Time,
         permanent: bool,
     ) -> Left<K, V, E> {
-        let kept = self.store.peek(&key);
-        let replaces = kept.is_some();
+        let there = self.store.peek(&key);
+        let replaces = there.is_some();
+        // What counts no more serves nobody, and would hide the trouble along with itself (F4).
+        let kept = there.filter(|kept| kept.born >= self.valid_from());
         let before = kept.as_ref().and_then(|kept| kept.trouble.as_deref());
         let failures = before.map_or(0, |trouble| trouble.failures) + 1;
         let pause = self.policy.pause(failures);

@@ -107,7 +107,11 @@ where
                 }
                 Look::Miss(kept) => kept,
             };
-            let load = || One(self.loader.load(key.clone()));
+            let load = || {
+                // This load has a ticket by now; a batch that was sent before would bring what a write has overtaken (F2).
+                self.loader.forget(&key);
+                One(self.loader.load(key.clone()))
+            };
             match self.cache.begin(&asked, kept, load) {
                 Begun::Now(answer) => answers.push(Some(each(answer))),
                 Begun::Flying(seat) => {

@@ -6,6 +6,7 @@ use futures_util::FutureExt;
 use oneflight::batch::Loader;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use tokio::sync::oneshot;
 
 type Rows = Loader<String, u64, Oops>;
 type Asked = Arc<Mutex<Vec<Vec<String>>>>;
@@ -66,6 +67,36 @@ fn a33_keys_that_are_kept_in_flight_or_neither_come_in_their_order_by_one_batch(
     );
     assert_eq!((s.answer(elsewhere), s.starts("2")), (Some(20), 1));
     assert_eq!(at_once(&mut s, "4"), (4, "fresh"), "each is kept");
+}
+
+#[test]
+fn a_batch_that_was_sent_before_a_write_is_not_joined_after_it() {
+    let desk = Desk::new(|it| it);
+    let (answers, mut gates): (Vec<_>, Vec<_>) = (0..2).map(|_| oneshot::channel()).unzip();
+    gates.reverse();
+    let gates = Mutex::new(gates);
+    let loader: Rows = Loader::builder()
+        .max_in_flight(2)
+        .build(move |keys: Vec<String>| {
+            let gate = gates.lock().unwrap().pop().expect("two batches");
+            async move {
+                let value = gate.await.unwrap_or_default();
+                let rows = keys.into_iter().map(|key| (key, Ok(value)));
+                rows.collect::<Vec<_>>()
+            }
+        });
+    let mut before = desk.many(&["1"], &loader);
+    assert!((&mut before).now_or_never().is_none());
+    desk.cache.invalidate("1");
+    let mut after = desk.many(&["1"], &loader);
+    assert!((&mut after).now_or_never().is_none());
+    for (answer, value) in answers.into_iter().zip([1, 2]) {
+        answer.send(value).unwrap();
+    }
+    let landed = |many| futures_util::FutureExt::now_or_never(many).expect("it has landed");
+    assert_eq!(plain(landed(&mut before)), [Some(1)]);
+    assert_eq!(plain(landed(&mut after)), [Some(2)]);
+    assert_eq!(desk.cache.get("1"), Some(2));
 }
 
 #[test]

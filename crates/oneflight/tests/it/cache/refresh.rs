@@ -299,6 +299,31 @@ fn b6_a_cold_key_backs_off_with_its_error() {
 }
 
 #[test]
+fn b6_a_key_backs_off_whose_value_was_invalidated_with_all() {
+    let desk = Desk::new(|it| it.error_backoff(seconds(10), seconds(60)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.cache.invalidate_all();
+    let call = waits(&mut s, "a");
+    s.fail_work("a", "outage");
+    assert!(s.error(call).is_work());
+    let call = s.call("a");
+    assert_eq!(s.error(call).to_string(), "outage");
+    assert_eq!((s.starts("a"), desk.cache.stats().backed_off), (2, 1));
+}
+
+#[test]
+fn who_refreshes_ahead_in_vain_gets_what_is_fresh() {
+    let desk = Desk::new(|it| it.refresh_ahead(0.5));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(40));
+    let call = waits(&mut s, "a");
+    s.fail_work("a", "forbidden");
+    assert_eq!((s.answer(call), desk.source(call)), (Some(1), "fresh"));
+}
+
+#[test]
 fn b13_what_was_loaded_together_does_not_expire_together() {
     let clock = HandClock::new();
     let cache: Cache<u32, u32> = Cache::builder(20_000)
