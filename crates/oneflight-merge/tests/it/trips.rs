@@ -105,10 +105,10 @@ async fn held_up(bench: &Bench, table: &str, waiting: i64) -> Report {
 async fn references_of_a_chunk_do_not_wait_for_those_of_the_chunk_before() {
     let bench = Bench::new().await;
     bench.run(1).await;
-    bench.feed(&["1,p1,Ada,UK,t1,Reds", "2,p2,Bob,US,t1,Reds"]);
-    let report = held_up(&bench, "player", 2).await;
+    bench.feed(&["1,p1,Ada,UK,t1,Reds", "2,p2,Bob,US,t2,Blues"]);
+    let report = held_up(&bench, "team", 2).await;
     assert_eq!(report.feeds[0].inserted, 2);
-    assert_eq!(bench.count("SELECT count(*) FROM player").await, 2);
+    assert_eq!(bench.count("SELECT count(*) FROM team").await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
