@@ -253,7 +253,7 @@ mod tests {
         });
         assert_eq!(text.lines().count(), 501);
         assert_eq!(minutes.sum::<u64>(), league.expected.minutes);
-        assert_eq!((league.expected.rows, league.expected.players), (500, 500));
+        assert_eq!((league.expected.rows, league.expected.players), (500, 50));
         drop(league);
         std::fs::remove_dir(work).unwrap();
     }

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 #[derive(Debug)]
 pub(super) struct Behind {
     spawn: Arc<dyn Spawn>,
-    running: Mutex<Running>,
+    running: Arc<Mutex<Running>>,
 }
 
 #[derive(Debug, Default)]
@@ -22,14 +22,14 @@ struct Running {
 
 impl Behind {
     pub(super) fn new(spawn: Arc<dyn Spawn>) -> Arc<Self> {
-        let running = Mutex::new(Running::default());
+        let running = Arc::default();
         Arc::new(Self { spawn, running })
     }
 
     /// Spawns a task that is counted until it is done or dropped.
-    pub(super) fn run(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.running.lock().tasks += 1;
-        let counted = Counted(Arc::clone(self));
+        let counted = Counted(Arc::clone(&self.running));
         self.spawn.spawn(Box::pin(async move {
             // In this order: what is waited for is gone when it counts no more.
             let _counted = counted;
@@ -52,13 +52,13 @@ impl Spawn for Counting {
     }
 }
 
-/// One task that runs behind.
-struct Counted(Arc<Behind>);
+/// One task that runs behind. It does not hold its spawner, which may hold it.
+struct Counted(Arc<Mutex<Running>>);
 
 impl Drop for Counted {
     fn drop(&mut self) {
         let waiting = {
-            let mut running = self.0.running.lock();
+            let mut running = self.0.lock();
             running.tasks -= 1;
             match running.tasks {
                 0 => std::mem::take(&mut running.waiting),

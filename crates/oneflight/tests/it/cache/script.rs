@@ -136,6 +136,13 @@ impl Desk {
     }
 }
 
+/// What is left to run holds its spawner, and the spawner what is left to run.
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.tasks.drop_all();
+    }
+}
+
 impl Flies for Desk {
     type Call<'g> = Pin<Box<dyn Future<Output = Answer> + 'g>>;
 

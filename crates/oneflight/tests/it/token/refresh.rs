@@ -6,7 +6,7 @@ use super::desk::Desk;
 use crate::script::{HandClock, HandSpawn};
 use futures_util::FutureExt;
 use oneflight::token::{Builder, Grant, MemoryStore, Pair, RefreshError, TokenSource};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Requests may take a quarter of an hour.
@@ -312,24 +312,26 @@ fn a_refresh_goes_on_when_all_who_wanted_it_have_left() {
 
 #[test]
 fn a_refresher_that_asks_its_own_source_is_told_so() {
-    let inner: Arc<OnceLock<TokenSource<String>>> = Arc::default();
+    let inner: Arc<Mutex<Option<TokenSource<String>>>> = Arc::default();
     let asks = inner.clone();
     let source: TokenSource<String> = TokenSource::builder(HandClock::new(), HandSpawn::default())
         .name("billing")
         .store(MemoryStore::with(Pair::new("a").with_refresh("r")))
         .build(move |_| {
-            let source = asks.get().unwrap().clone();
+            let source = asks.lock().unwrap().clone().unwrap();
             async move {
                 let token = source.token().await;
                 let token = token.map_err(|error| RefreshError::refused(error.to_string()))?;
                 Ok(Grant::new(token.expose()))
             }
         });
-    inner.set(source.clone()).unwrap();
+    *inner.lock().unwrap() = Some(source.clone());
     let token = source.token().now_or_never().unwrap().unwrap();
     let error = source.rejected(&token).now_or_never().unwrap().unwrap_err();
     let said = error.work().unwrap().refresher().unwrap().clone();
     assert_eq!(said, "the work for a key waits for itself: \"billing\"");
+    // Or the two would keep each other.
+    *inner.lock().unwrap() = None;
 }
 
 #[test]
