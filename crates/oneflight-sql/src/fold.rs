@@ -80,27 +80,13 @@ impl Fold {
 
     /// The key of `text`. Borrowed if nothing changes.
     pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if text.is_ascii() && !self.has_slug() {
-            return self.apply_ascii(text);
-        }
-        let mut key = self.shown(text);
-        if self.contains(Self::CASE) {
-            key = then(key, fold_case);
-            if self.contains(Self::NFC) {
-                key = then(key, nfc);
-            }
-        }
-        if self.has_slug() {
-            then(key, slug)
-        } else {
-            key
-        }
+        self.key_of(self.shown(text))
     }
 
     /// The spelling of `text` to show: all steps but [`Fold::CASE`] and [`Fold::SLUG`]. Borrowed if nothing changes.
     pub fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut shown = Cow::Borrowed(text);
-        if self.contains(Self::NFC) {
+        if self.contains(Self::NFC) && !text.is_ascii() {
             shown = then(shown, nfc);
         }
         if self.contains(Self::TRIM) {
@@ -113,28 +99,43 @@ impl Fold {
         }
     }
 
-    fn has_slug(self) -> bool {
-        self.0 & 16 != 0
+    /// What [`Fold::apply`] and [`Fold::shown`] give, in one go.
+    ///
+    /// # Examples
+    /// ```
+    /// use oneflight_sql::Fold;
+    ///
+    /// let (key, shown) = Fold::FULL.both("Weiße  Elster");
+    /// assert_eq!((&*key, &*shown), ("weisse elster", "Weiße Elster"));
+    /// ```
+    pub fn both<'a>(&self, text: &'a str) -> (Cow<'a, str>, Cow<'a, str>) {
+        let shown = self.shown(text);
+        let key = match &shown {
+            Cow::Borrowed(shown) => self.key_of(Cow::Borrowed(shown)),
+            Cow::Owned(shown) => Cow::Owned(self.key_of(Cow::Borrowed(shown)).into_owned()),
+        };
+        (key, shown)
     }
 
-    /// The same for ASCII, where normal forms are the identity: one look tells whether anything is to be done.
-    fn apply_ascii<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let text = if self.contains(Self::TRIM) {
-            text.trim_matches(is_space)
-        } else {
-            text
-        };
-        let text = if self.contains(Self::SPACE) {
-            join_spaces(text)
-        } else {
-            Cow::Borrowed(text)
-        };
-        if !self.contains(Self::CASE) || !text.bytes().any(|b| b.is_ascii_uppercase()) {
-            return text;
+    /// The key of a text that is shown so.
+    fn key_of<'a>(&self, shown: Cow<'a, str>) -> Cow<'a, str> {
+        let mut key = shown;
+        if self.contains(Self::CASE) {
+            key = then(key, fold_case);
+            // The case of ASCII leaves it ASCII.
+            if self.contains(Self::NFC) && !key.is_ascii() {
+                key = then(key, nfc);
+            }
         }
-        let mut text = text.into_owned();
-        text.make_ascii_lowercase();
-        Cow::Owned(text)
+        if self.has_slug() {
+            then(key, slug)
+        } else {
+            key
+        }
+    }
+
+    fn has_slug(self) -> bool {
+        self.0 & 16 != 0
     }
 }
 
@@ -234,6 +235,9 @@ fn nfc(text: &str) -> Cow<'_, str> {
 }
 
 fn join_spaces(text: &str) -> Cow<'_, str> {
+    if has_single_spaces(text.as_bytes()) {
+        return Cow::Borrowed(text);
+    }
     let mut last_is_space = false;
     let is_done = text.chars().all(|c| {
         let fits = c == ' ' && !last_is_space || !is_space(c);
@@ -254,7 +258,22 @@ fn join_spaces(text: &str) -> Cow<'_, str> {
     Cow::Owned(joined)
 }
 
+/// True for ASCII in which no white space stands but single spaces; written so that no byte waits for the one before.
+fn has_single_spaces(text: &[u8]) -> bool {
+    let odd = |byte: &u8| matches!(byte, b'\t'..=b'\r' | 0x1c..=0x1f) || !byte.is_ascii();
+    let pairs = text.iter().zip(text.iter().skip(1));
+    let is_double = |(a, b): (&u8, &u8)| *a == b' ' && *b == b' ';
+    !text.iter().fold(false, |found, byte| found | odd(byte))
+        && !pairs.fold(false, |found, pair| found | is_double(pair))
+}
+
 fn fold_case(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(text.to_ascii_lowercase()),
+            false => Cow::Borrowed(text),
+        };
+    }
     CASE_MAPPER.fold_string(text)
 }
 
@@ -357,6 +376,12 @@ mod tests {
                     fold.apply(&fold.shown(&text)),
                     once,
                     "{text:?} and its spelling under {fold:?}"
+                );
+                let both = fold.both(&text);
+                assert_eq!(
+                    both,
+                    (once.clone(), fold.shown(&text)),
+                    "{text:?} under {fold:?}"
                 );
                 assert!(
                     !once.is_empty() || text.chars().all(is_space),

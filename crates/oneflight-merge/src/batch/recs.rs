@@ -140,6 +140,20 @@ impl Recs {
         self.marks.len() as u32 - 1
     }
 
+    /// As `admit_plain`, for the next records; returns the first.
+    pub(crate) fn admit_many(&mut self, count: usize, declared: bool, create: bool) -> u32 {
+        let first = self.marks.len();
+        let marks = Marks { declared, create };
+        self.marks.resize(first + count, marks);
+        if !self.externals.is_empty() {
+            self.externals.resize(first + count, None);
+        }
+        if !self.conflicts.is_empty() {
+            self.conflicts.resize(first + count, 0);
+        }
+        first as u32
+    }
+
     /// Notes that another row speaks of a record; returns whether a row had declared it before.
     #[inline]
     pub(crate) fn mark(&mut self, at: u32, declared: bool, create: bool) -> bool {

@@ -4,21 +4,17 @@
 //! would settle it if the rows came one by one.
 
 use super::draft::{Draft, DraftCell, Drafts};
-use super::keys::hash_cells;
 use super::memo::Memo;
+use super::table::{Admitted, Table};
 use super::values::{Fault, shorten};
 use crate::batch::{Again, Cell, Cells, Declares, Log, Recs, joined, shown};
-use crate::plan::{ColumnKind, ColumnPlan, Plan, Slot, TablePlan};
+use crate::plan::{ColumnKind, ColumnPlan, Plan};
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-use oneflight_sql::{External, Policy};
-use std::hash::BuildHasher;
 
 /// The records of a batch while it is made.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    tables: Vec<TableBatch>,
+    tables: Vec<Table>,
     hasher: RandomState,
     /// True if some column refuses a second value.
     refuses: bool,
@@ -26,34 +22,11 @@ pub(crate) struct Batch {
     recs: Vec<u32>,
 }
 
-/// What is known of a record by its key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Admitted {
-    /// It is there.
-    There(u32),
-    /// It is new, and has no cells yet.
-    New(u32),
-}
-
-#[derive(Debug)]
-struct TableBatch {
-    recs: Recs,
-    hashes: Vec<u64>,
-    index: HashTable<u32>,
-    key: Vec<usize>,
-    /// For each column the policy of its attribute; none for a column that is only in the key.
-    policies: Vec<Option<Policy>>,
-    /// The column that dates a record.
-    newest: Option<usize>,
-}
-
 impl Batch {
     /// An empty batch.
     pub(crate) fn new(plan: &Plan, hasher: RandomState) -> Self {
-        let tables: Vec<TableBatch> = plan.tables.iter().map(TableBatch::new).collect();
-        let refuses = tables
-            .iter()
-            .any(|table| table.policies.contains(&Some(Policy::Error)));
+        let tables: Vec<Table> = plan.tables.iter().map(Table::new).collect();
+        let refuses = tables.iter().any(Table::may_refuse);
         Self {
             tables,
             hasher,
@@ -80,7 +53,7 @@ impl Batch {
         }
         self.recs.clear();
         for draft in &drafts.drafts {
-            let width = self.tables[draft.table].policies.len();
+            let width = self.tables[draft.table].width();
             let cells = &drafts.cells[draft.cells..draft.cells + width];
             settle(cells, &self.recs, &mut drafts.settled);
             let (rec, again) = self.add(draft, &drafts.settled);
@@ -113,7 +86,13 @@ impl Batch {
         hash: u64,
         is_same: impl Fn(&Recs, u32) -> bool,
     ) -> Admitted {
-        self.tables[draft.table].admit(draft, hash, is_same)
+        self.tables[draft.table].admit(draft, hash, &self.hasher, is_same)
+    }
+
+    /// Gives these keys, each of one word, their records if none of them can be there because keys rise (I2); returns the first, which
+    /// the others follow. The caller appends their cells.
+    pub(crate) fn rise(&mut self, draft: &Draft<'_>, keys: &[i64]) -> Option<u32> {
+        self.tables[draft.table].rise(draft, keys)
     }
 
     /// Puts what a row says to a record that is there.
@@ -128,7 +107,7 @@ impl Batch {
 
     /// The columns of a table, to be given the cells of records that have been admitted.
     pub(crate) fn late(&mut self, table: usize) -> &mut [Cells] {
-        self.tables[table].recs.columns()
+        self.tables[table].columns()
     }
 
     /// True if some column refuses a second value: then every row is looked at before it is added.
@@ -138,7 +117,7 @@ impl Batch {
 
     /// The records by table.
     pub(crate) fn into_tables(self) -> Vec<Recs> {
-        self.tables.into_iter().map(|table| table.recs).collect()
+        self.tables.into_iter().map(Table::into_recs).collect()
     }
 
     /// The complaint about a row that says something else of a column than an earlier row of the chunk.
@@ -152,7 +131,7 @@ impl Batch {
     ) -> Fault {
         let table = &plan.tables[draft.table];
         let ColumnPlan { name, kind, .. } = &table.columns[column];
-        let recs = |table: usize| &self.tables[table].recs;
+        let recs = |table: usize| self.tables[table].recs();
         let before = recs(draft.table).cell(column, rec);
         let before = shorten(&shown(plan, &recs, *kind, before));
         let said = drafted(
@@ -178,10 +157,10 @@ impl Batch {
         self.recs.clear();
         for draft in &drafts.drafts {
             let table = &self.tables[draft.table];
-            let cells = &drafts.cells[draft.cells..draft.cells + table.policies.len()];
+            let cells = &drafts.cells[draft.cells..draft.cells + table.width()];
             settle(cells, &self.recs, &mut drafts.settled);
             let cells = &drafts.settled;
-            let rec = table.find(table.hash(draft, cells, &self.hasher), draft, cells);
+            let rec = table.look(draft, cells, &self.hasher);
             if let Some(rec) = rec
                 && let Some(column) = table.refuses(rec, cells)
             {
@@ -203,7 +182,7 @@ fn drafted(
 ) -> String {
     let draft = match cell {
         DraftCell::Cell(cell) => {
-            return shown(plan, &|table| &batch.tables[table].recs, kind, cell);
+            return shown(plan, &|table| batch.tables[table].recs(), kind, cell);
         }
         DraftCell::Draft(draft) => &drafts.drafts[draft as usize],
     };
@@ -214,169 +193,6 @@ fn drafted(
     joined(key, draft.external.map(|(_, id)| id.to_owned()))
 }
 
-impl TableBatch {
-    fn new(plan: &TablePlan) -> Self {
-        let policy = |slot: Slot| match slot {
-            Slot::Key(_) => None,
-            Slot::Attribute(slot) | Slot::Folded { shown: slot, .. } => {
-                Some(plan.sql.attributes[slot].policy)
-            }
-        };
-        let newest = plan.sql.newest_by.as_ref().and_then(|newest| {
-            plan.columns.iter().position(|column| {
-                matches!(column.slot, Slot::Attribute(slot) if plan.sql.attributes[slot].column.name == *newest)
-            })
-        });
-        Self {
-            recs: Recs::new(plan),
-            hashes: Vec::new(),
-            index: HashTable::new(),
-            key: (0..plan.columns.len())
-                .filter(|at| plan.columns[*at].key)
-                .collect(),
-            policies: plan
-                .columns
-                .iter()
-                .map(|column| policy(column.slot))
-                .collect(),
-            newest,
-        }
-    }
-
-    fn reserve(&mut self, rows: usize) {
-        self.recs.reserve(rows);
-        self.hashes.reserve(rows);
-        // There are no records yet, so none has to be hashed again.
-        self.index.reserve(rows, |_| 0);
-    }
-
-    fn add(&mut self, draft: &Draft<'_>, cells: &[Cell<'_>], hasher: &RandomState) -> (u32, Again) {
-        let hash = self.hash(draft, cells, hasher);
-        if let Some(at) = self.find(hash, draft, cells) {
-            return (at, self.meet(at, draft, cells));
-        }
-        let external = draft.external.map(|(source, id)| External {
-            source: source.clone(),
-            id: id.into(),
-        });
-        let at = self
-            .recs
-            .push(cells, external, draft.declared, draft.create);
-        self.hashes.push(hash);
-        let hashes = &self.hashes;
-        self.index
-            .insert_unique(hash, at, |at| hashes[*at as usize]);
-        (at, Again::First)
-    }
-
-    #[inline]
-    fn admit(
-        &mut self,
-        draft: &Draft<'_>,
-        hash: u64,
-        is_same: impl Fn(&Recs, u32) -> bool,
-    ) -> Admitted {
-        let (recs, hashes) = (&self.recs, &self.hashes);
-        let entry = self.index.entry(
-            hash,
-            |at| recs.external(*at).is_none() && is_same(recs, *at),
-            |at| hashes[*at as usize],
-        );
-        match entry {
-            Entry::Occupied(there) => Admitted::There(*there.get()),
-            Entry::Vacant(new) => {
-                let at = self.recs.admit_plain(draft.declared, draft.create);
-                new.insert(at);
-                self.hashes.push(hash);
-                Admitted::New(at)
-            }
-        }
-    }
-
-    fn meet(&mut self, at: u32, draft: &Draft<'_>, cells: &[Cell<'_>]) -> Again {
-        let changed = self.merge(at, cells);
-        match (self.recs.mark(at, draft.declared, draft.create), changed) {
-            (false, _) => Again::First,
-            (true, true) => Again::Changed,
-            (true, false) => Again::Same,
-        }
-    }
-
-    fn hash(&self, draft: &Draft<'_>, cells: &[Cell<'_>], hasher: &RandomState) -> u64 {
-        let key = self.key.iter().map(|column| cells[*column]);
-        let hash = hash_cells(key, hasher);
-        match &draft.external {
-            None => hash,
-            Some(external) => hasher.hash_one((hash, external)),
-        }
-    }
-
-    fn find(&self, hash: u64, draft: &Draft<'_>, cells: &[Cell<'_>]) -> Option<u32> {
-        let found = self.index.find(hash, |at| {
-            let external = match (&draft.external, self.recs.external(*at)) {
-                (None, None) => true,
-                (Some((source, id)), Some(external)) => {
-                    **source == external.source && **id == *external.id
-                }
-                _ => false,
-            };
-            external
-                && self
-                    .key
-                    .iter()
-                    .all(|&column| cells[column].is_same(&self.recs.cell(column, *at)))
-        });
-        found.copied()
-    }
-
-    /// Applies what the row says to a record that is there; true if it changed.
-    fn merge(&mut self, at: u32, cells: &[Cell<'_>]) -> bool {
-        let stub = (0..cells.len()).all(|column| {
-            !matches!(self.policies[column], Some(policy) if policy != Policy::Once)
-                || self.recs.cell(column, at).is_empty()
-        });
-        let newer = self
-            .newest
-            .is_some_and(|newest| is_newer(cells[newest], self.recs.cell(newest, at)));
-        let (mut changed, mut conflicts) = (false, 0);
-        for (column, new) in cells.iter().enumerate() {
-            let Some(policy) = self.policies[column] else {
-                continue;
-            };
-            let (new, old) = (*new, self.recs.cell(column, at));
-            let takes = match (new, old) {
-                (Cell::Null, Cell::Unset) => {
-                    self.recs.set_cell(column, at, Cell::Null);
-                    continue;
-                }
-                (Cell::Unset | Cell::Null, _) => continue,
-                _ if policy == Policy::Once || new.is_same(&old) => continue,
-                _ if stub => true,
-                (_, Cell::Unset | Cell::Null) => policy != Policy::Keep,
-                _ => policy == Policy::Take || policy == Policy::Newest && newer,
-            };
-            if takes {
-                self.recs.set_cell(column, at, new);
-                changed = true;
-            } else {
-                conflicts += 1;
-            }
-        }
-        self.recs.add_conflicts(at, conflicts);
-        changed
-    }
-
-    /// The first column that refuses what a row says of a record that is there.
-    fn refuses(&self, at: u32, cells: &[Cell<'_>]) -> Option<usize> {
-        let refuses = |(column, new): (usize, &Cell<'_>)| {
-            let old = self.recs.cell(column, at);
-            let both = !new.is_empty() && !old.is_empty();
-            self.policies[column] == Some(Policy::Error) && both && !new.is_same(&old)
-        };
-        cells.iter().enumerate().position(refuses)
-    }
-}
-
 /// The cells, in which references to drafts have become references to their records.
 #[inline]
 fn settle<'a>(cells: &[DraftCell<'a>], recs: &[u32], settled: &mut Vec<Cell<'a>>) {
@@ -385,17 +201,4 @@ fn settle<'a>(cells: &[DraftCell<'a>], recs: &[u32], settled: &mut Vec<Cell<'a>>
         DraftCell::Cell(cell) => cell,
         DraftCell::Draft(draft) => Cell::Ref(recs[draft as usize]),
     }));
-}
-
-/// True if the new date is later; any date is later than none.
-fn is_newer(new: Cell<'_>, old: Cell<'_>) -> bool {
-    match (new, old) {
-        (Cell::Unset | Cell::Null | Cell::Text(_) | Cell::Folded { .. } | Cell::Ref(_), _) => false,
-        (_, Cell::Unset | Cell::Null) => true,
-        (Cell::Int(new), Cell::Int(old)) | (Cell::Timestamp(new), Cell::Timestamp(old)) => {
-            new > old
-        }
-        (Cell::Date(new), Cell::Date(old)) => new > old,
-        _ => false,
-    }
 }

@@ -77,7 +77,7 @@ fn folded<'a>(
     want: &Want,
     texts: &'a Bump,
 ) -> Result<Cell<'a>, Fault> {
-    let (key, shown) = (fold.apply(text), fold.shown(text));
+    let (key, shown) = fold.both(text);
     // Only a blank text folds to nothing.
     if key.is_empty() {
         return Ok(Cell::Null);

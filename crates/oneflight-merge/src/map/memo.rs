@@ -17,6 +17,8 @@ pub(crate) struct Memo<'a> {
 struct Known<'a> {
     text: &'a str,
     rec: u32,
+    /// Half of the text's hash, so that a table that grows reads no text.
+    half: u32,
 }
 
 /// What is known of one kind of references.
@@ -52,18 +54,42 @@ impl<'a> Memo<'a> {
 
     /// Remembers what a reference by this text has come to.
     pub(crate) fn insert(&mut self, kind: usize, text: &'a str, rec: u32) {
-        let hasher = &self.hasher;
-        let entry = self.kinds[kind].entry(
-            hash(hasher, text.as_bytes()),
-            |known| known.text == text,
-            |known| hash(hasher, known.text.as_bytes()),
-        );
-        match entry {
+        let hash = hash(&self.hasher, text.as_bytes());
+        match self.entry(kind, text, hash) {
             Entry::Occupied(mut known) => known.get_mut().rec = rec,
             Entry::Vacant(new) => {
-                new.insert(Known { text, rec });
+                new.insert(Known::new(text, rec, hash));
             }
         }
+    }
+
+    /// The record that a reference by this text, which has this hash, has come to, or comes to now.
+    pub(crate) fn get_or_insert(
+        &mut self,
+        kind: usize,
+        (text, hash): (&'a str, u64),
+        rec: impl FnOnce() -> u32,
+    ) -> u32 {
+        match self.entry(kind, text, hash) {
+            Entry::Occupied(known) => known.get().rec,
+            Entry::Vacant(new) => new.insert(Known::new(text, rec(), hash)).get().rec,
+        }
+    }
+
+    #[inline]
+    fn entry(&mut self, kind: usize, text: &str, hash: u64) -> Entry<'_, Known<'a>> {
+        self.kinds[kind].entry(
+            hash,
+            |known| same(known.text.as_bytes(), text.as_bytes()),
+            |known| whole(known.half),
+        )
+    }
+}
+
+impl<'a> Known<'a> {
+    fn new(text: &'a str, rec: u32, hash: u64) -> Self {
+        let half = hash as u32;
+        Self { text, rec, half }
     }
 }
 
@@ -87,7 +113,13 @@ impl Look<'_, '_> {
 fn hash(hasher: &RandomState, text: &[u8]) -> u64 {
     let mut hasher = hasher.build_hasher();
     hasher.write(text);
-    hasher.finish()
+    whole(hasher.finish() as u32)
+}
+
+/// A hash of 64 bits of which one half tells all: a table takes its places from the lower bits, and its tags from the highest ones.
+#[inline]
+fn whole(half: u32) -> u64 {
+    u64::from(half) << 32 | u64::from(half)
 }
 
 /// True if the texts are one. Those of up to 16 bytes, which most are, are compared without a call.

@@ -24,6 +24,7 @@ mod number;
 mod path;
 mod records;
 mod sweep;
+mod table;
 mod time;
 mod values;
 

@@ -123,7 +123,7 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
 }
 
 /// An integer of up to 16 digits without a sign, as nearly all are; any other is left to `integer`.
-#[inline]
+#[inline(always)]
 pub(super) fn plain_integer(text: &[u8]) -> Option<i64> {
     match text.len() {
         1..=8 => digits(text),
@@ -136,7 +136,7 @@ pub(super) fn plain_integer(text: &[u8]) -> Option<i64> {
 }
 
 /// The number that 1 to 8 digits say.
-#[inline]
+#[inline(always)]
 fn digits(text: &[u8]) -> Option<i64> {
     // The first digit is to stand lowest and the last one highest, after as many zeros as are missing. The two halves may overlap.
     let missing = 8 * (8 - text.len() as u32);

@@ -66,8 +66,18 @@ pub(super) struct References<'a> {
     /// The column of the key that the text stands for.
     pub(super) key: usize,
     pub(super) met: Vec<Met>,
-    /// Texts that no row before this block has, with their cells in the key.
-    pub(super) new: Vec<(&'a str, Cell<'a>)>,
+    /// What no row before this block has.
+    pub(super) new: Vec<New<'a>>,
+}
+
+/// A text that no row before the block has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct New<'a> {
+    pub(super) text: &'a str,
+    /// The text's hash in the memo.
+    pub(super) hash: u64,
+    /// The cell of the key.
+    pub(super) cell: Cell<'a>,
 }
 
 /// What the text of a reference has met with.
@@ -151,6 +161,14 @@ impl<'a> Values<'a> {
             Read::Words(kind, words) => word(*kind, words[nth]),
             Read::Texts(texts) => Cell::Text(texts[nth]),
             Read::Any(cells) => cells[nth],
+        }
+    }
+
+    /// The cells of these rows if all of them are words.
+    pub(super) fn words(&self, rows: Range<usize>) -> Option<&[i64]> {
+        match &self.read {
+            Read::Words(_, words) if self.nulls.is_empty() => words.get(rows),
+            _ => None,
         }
     }
 
@@ -259,6 +277,14 @@ impl<'a> Column<'a> {
         (!cell.is_empty()).then_some(cell)
     }
 
+    /// The same for a text that is a key as it stands in the file; none for any other.
+    #[inline]
+    fn quick_key(self, nul: bool) -> impl Fn(&'a str) -> Option<Cell<'a>> {
+        let as_it_is = self.want.kind == Kind::Text && self.want.fold.is_none();
+        let is_plain = self.plain_text(nul);
+        move |text| (as_it_is && is_plain(text.as_bytes())).then_some(Cell::Text(text))
+    }
+
     /// True for a text that is stored as it stands in the file, whatever it says.
     #[inline]
     fn plain_text(self, nul: bool) -> impl Fn(&[u8]) -> bool {
@@ -312,36 +338,42 @@ impl<'a> References<'a> {
     pub(super) fn read(&mut self, block: &mut Block<'_, 'a>, memo: &Memo<'a>) {
         let (column, new, flat) = (self.column, &mut self.new, block.flat);
         let (lengths, look) = (lengths(&column.spec.null), memo.look(self.memo));
-        let (text, texts) = (flat.text.as_bytes(), block.context.texts);
+        let whole = flat.text.as_str();
+        let quick = column.quick_key(block.nul);
         self.met.clear();
         new.clear();
+        // Rows that stand together often refer to the same.
         let mut before: (&[u8], Met) = (&[], Met::Null);
         let spans = flat.column(block.rows.clone(), column.at);
         let cells = block.rows.clone().zip(spans).zip(&mut *block.odd);
         self.met.extend(cells.map(|((row, (start, end)), odd)| {
             // A null is a place outside.
-            if let Some(cell) = text.get(start as usize..end as usize)
-                && !has(lengths, cell.len())
-                && is_trimmed(cell)
-            {
-                // Rows that stand together often refer to the same.
-                if same(cell, before.0) {
-                    return before.1;
-                }
-                if let Some(rec) = look.find(look.hash(cell), cell) {
-                    before = (cell, Met::Known(rec));
-                    return before.1;
-                }
-            }
-            let met = match plain(column.spec, flat.cell(row, column.at)) {
+            let place = start as usize..end as usize;
+            let seen = whole.as_bytes().get(place.clone());
+            let seen = seen.filter(|cell| !has(lengths, cell.len()) && is_trimmed(cell));
+            let text = match seen {
+                Some(cell) if same(cell, before.0) => return before.1,
+                Some(_) => whole.get(place),
+                None => plain(column.spec, flat.cell(row, column.at)),
+            };
+            let met = match text {
                 None => (!column.needed).then_some(Met::Null),
-                Some(text) => match look.find(look.hash(text.as_bytes()), text.as_bytes()) {
-                    Some(rec) => Some(Met::Known(rec)),
-                    None => column.key(text, texts).map(|key| {
-                        new.push((text, key));
-                        Met::New(new.len() as u32 - 1)
-                    }),
-                },
+                Some(text) => {
+                    let hash = look.hash(text.as_bytes());
+                    let met = match look.find(hash, text.as_bytes()) {
+                        Some(rec) => Some(Met::Known(rec)),
+                        None => quick(text)
+                            .or_else(|| column.key(text, block.context.texts))
+                            .map(|cell| {
+                                new.push(New { text, hash, cell });
+                                Met::New(new.len() as u32 - 1)
+                            }),
+                    };
+                    if let (Some(cell), Some(met)) = (seen, met) {
+                        before = (cell, met);
+                    }
+                    met
+                }
             };
             *odd |= met.is_none();
             met.unwrap_or(Met::Null)

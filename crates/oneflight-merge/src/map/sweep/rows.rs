@@ -1,12 +1,13 @@
 //! The rows of a block, committed: a run of rows at a time, one step after the other.
 
-use super::columns::{Block, Met, gather};
+use super::columns::{Block, Met, New, gather};
 use super::steps::{From, NONE, Step, Steps, Way};
 use crate::batch::{Again, Cell, Cells, Declares, Log, Recs};
-use crate::map::commit::{Admitted, Batch};
+use crate::map::commit::Batch;
 use crate::map::keys::hash_cells;
 use crate::map::memo::Memo;
 use crate::map::records::Records;
+use crate::map::table::Admitted;
 use crate::map::values::Context;
 use crate::plan::Plan;
 use crate::rows::Flat;
@@ -179,20 +180,23 @@ impl<'a> Sweep<'a> {
                 Met::New(new) => new as usize,
             };
             // An earlier row of the block may have brought it.
-            let (text, cell) = references.new[new];
-            memo.get(references.memo, text).unwrap_or_else(|| {
+            let New { text, hash, cell } = references.new[new];
+            memo.get_or_insert(references.memo, (text, hash), || {
                 scratch.clear();
                 scratch.resize(step.cells.len(), Cell::Unset);
                 scratch[references.key] = cell;
-                let (rec, _) = batch.add(&step.draft, scratch);
-                memo.insert(references.memo, text, rec);
-                rec
+                batch.add(&step.draft, scratch).0
             })
         }));
     }
 
     /// The records of a step that is alone with its table.
     fn admit(&mut self, at: usize, rows: Range<usize>, batch: &mut Batch) {
+        if self.rise(at, rows.clone(), batch) {
+            return;
+        }
+        // Whoever may meet any of the records wants to know their keys (E3).
+        self.finish(at, batch);
         let mut hashes = std::mem::take(&mut self.hashes);
         hashes.clear();
         self.hash(at, rows.clone(), batch, &mut hashes);
@@ -228,6 +232,28 @@ impl<'a> Sweep<'a> {
             self.steps.steps[at].came_to(rec, again);
         }
         self.hashes = hashes;
+    }
+
+    /// The records of rows whose keys rise, so that none is there yet; false if they do not.
+    fn rise(&mut self, at: usize, rows: Range<usize>, batch: &mut Batch) -> bool {
+        let step = &mut self.steps.steps[at];
+        let [(_, From::Value(value))] = step.key[..] else {
+            return false;
+        };
+        let words = self.steps.values[value].words(rows.clone());
+        let Some(first) = words.and_then(|words| batch.rise(&step.draft, words)) else {
+            return false;
+        };
+        if step.late.is_empty() {
+            step.first = first;
+        }
+        let count = rows.len();
+        step.late.extend(rows.start as u32..rows.end as u32);
+        step.recs.extend(first..first + count as u32);
+        if step.draft.declared {
+            step.again.resize(step.again.len() + count, Again::First);
+        }
+        true
     }
 
     /// Appends the hashes of a step's keys.

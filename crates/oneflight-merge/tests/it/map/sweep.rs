@@ -9,7 +9,7 @@ use rand::{Rng, SeedableRng};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-const COLUMNS: [&str; 10] = [
+const COLUMNS: [&str; 12] = [
     "home",
     "away",
     "day",
@@ -20,6 +20,8 @@ const COLUMNS: [&str; 10] = [
     "best_name",
     "best_born",
     "country",
+    "nth",
+    "since",
 ];
 
 const TABLES: &str = r#"
@@ -45,6 +47,12 @@ const TABLES: &str = r#"
     note = { type = "text", policy = "keep" }
     referee = "ref player"
     best = "ref player"
+    [table.kick]
+    key = "nth"
+    columns = { nth = "integer", note = "text", goals = { type = "integer", policy = "take" } }
+    [table.reign]
+    key = "since"
+    columns = { since = "date", best = "ref player" }
 "#;
 
 const MATCH: &str = r#"
@@ -76,6 +84,38 @@ const DAY: &str = r#"
     best = { code = "best", name = "note" }
     home = { from = "home", trim = false, null = ["FC Köln 1", "x"] }
 "#;
+
+/// Rows whose keys mostly rise, as the ids of a feed do.
+const RISING: &str = r#"
+    [feed.f.into.kick]
+    nth = "nth"
+    note = "note"
+    goals = "goals"
+    [feed.f.into.reign]
+    since = "since"
+    best = "best"
+"#;
+
+/// The row's own number, a day of its own, or what the usual cell may be.
+fn cell_of_row(row: u32, falls: bool, column: &str, rng: &mut SmallRng) -> String {
+    let odd = falls && rng.random_range(0..300) == 0;
+    let row = if odd {
+        rng.random_range(0..row + 3)
+    } else {
+        row
+    };
+    match column {
+        "nth" | "since" if odd && row.is_multiple_of(5) => ["", "x"][row as usize % 2].into(),
+        "nth" => (i64::from(row) - 100).to_string(),
+        "since" => format!(
+            "{}-{:02}-{:02}",
+            1900 + row / 300,
+            row / 25 % 12 + 1,
+            row % 25 + 1
+        ),
+        _ => cell(column, rng),
+    }
+}
 
 /// What a cell may be: the usual first, then nulls, spellings and what is refused.
 fn cell(column: &str, rng: &mut SmallRng) -> String {
@@ -168,16 +208,20 @@ fn rows_that_are_swept_come_to_what_rows_that_are_drafted_come_to() {
         format!("{CLUB}{MATCH}"),
         RING.to_owned(),
         DAY.to_owned(),
+        RISING.to_owned(),
+        format!("{RISING}{MATCH}"),
     ];
     for seed in 0..12 {
+        // In some files keys rise to the end.
+        let falls = seed % 3 > 0;
         let mut rng = SmallRng::seed_from_u64(seed);
         // More than one block of them.
         let count = [1, 40, 700, 1_300][seed as usize % 4];
         let rows: Vec<Vec<String>> = (0..count)
-            .map(|_| {
-                COLUMNS
-                    .iter()
-                    .map(|column| cell(column, &mut rng))
+            .map(|row| {
+                let columns = COLUMNS.iter();
+                columns
+                    .map(|column| cell_of_row(row, falls, column, &mut rng))
                     .collect()
             })
             .collect();
