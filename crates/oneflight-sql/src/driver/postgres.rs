@@ -8,7 +8,7 @@
 use super::array::Array;
 use super::contract::Driver;
 use super::error::{DriverError, Fault};
-use super::lines::{Lines, Place};
+use super::lines::{A_DECISION, FOR_GOOD, Lines, Place};
 use super::pipeline::{Bind, Pipeline, Rows, Statement, Step};
 use super::rehearsal::Rehearsal;
 use super::sqlx_postgres::{bool, bytes, int, real, text};
@@ -28,9 +28,6 @@ use tokio_postgres::{Client, Config, Row};
 pub(super) const BEGIN: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '30s'";
 
-/// What a rehearsal weighs: nobody goes behind it who has another way.
-const FOR_GOOD: usize = 1 << 40;
-
 /// PostgreSQL through tokio-postgres: a whole pipeline in one round trip, also behind a transaction pooler.
 ///
 /// A connection that is lost is made anew for the next pipeline, if the driver knows how ([`PgDriver::connect`]).
@@ -41,7 +38,10 @@ pub struct PgDriver {
 }
 
 impl PgDriver {
-    /// Connects: `connections` at most, the first few at once, and the first one before this returns. Without TLS.
+    /// Connects: `connections` at most, the first few at once, and one of them before this returns. Without TLS.
+    ///
+    /// More are opened while pipelines go on over those that are there. One that cannot be had, because the server is full, say, is
+    /// an error only when no other is open.
     ///
     /// A password that `config` lacks is taken from the environment variable `PGPASSWORD`.
     ///
@@ -86,7 +86,7 @@ impl PgDriver {
     }
 }
 
-/// About how much work a pipeline is: the values that it binds.
+/// About how much work a pipeline is: the values that it binds, and what it decides.
 fn weight(pipeline: &Pipeline) -> usize {
     let of_statement = |statement: &Statement| {
         let values = statement.binds.iter().map(|bind| match bind {
@@ -98,7 +98,7 @@ fn weight(pipeline: &Pipeline) -> usize {
     };
     let steps = pipeline.steps.iter().map(|step| match step {
         Step::Run(statement) => of_statement(statement),
-        Step::Then(_) => 1,
+        Step::Then(_) => A_DECISION,
     });
     steps
         .chain(pipeline.after.iter().map(of_statement))

@@ -33,16 +33,17 @@ async fn there_are_never_more_connections_than_were_allowed() {
         let gate = place.driver.rehearse().await.unwrap();
         let shut = Statement::new("SELECT pg_advisory_xact_lock(7)");
         gate.query(shut).await.unwrap();
-        let asking = (0..allowed * 3).map(|_| {
+        let ask = || {
             let far = far.clone();
             let pass = Statement::new("SELECT pg_advisory_xact_lock_shared(7)");
             tokio::spawn(async move { far.query(pass).await })
-        });
-        let asking: Vec<_> = asking.collect();
+        };
+        let mut asking: Vec<_> = (0..allowed * 3).map(|_| ask()).collect();
         let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
              AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+        // Those who came before a line was there may all be behind another.
         while place.count(waiting).await < allowed as i64 {
-            tokio::task::yield_now().await;
+            asking.push(ask());
         }
         drop(gate);
         for answered in asking {
@@ -50,6 +51,35 @@ async fn there_are_never_more_connections_than_were_allowed() {
         }
         assert_eq!(proxy.connections(), allowed as u64);
     }
+}
+
+/// Three connections more are sent for, and refused: before the first is there, and whenever it is busy.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_role_that_may_have_one_connection_works_over_one() {
+    let place = Place::open(Backend::PostgresTokio).await;
+    let (server, name) = place.database.url().rsplit_once('/').unwrap();
+    let (_, server) = server.split_once('@').unwrap();
+    let role = format!("{name}_one");
+    let sql = format!("CREATE ROLE {role} LOGIN PASSWORD 'one' CONNECTION LIMIT 1");
+    place.execute(&sql).await;
+    let url = format!("postgres://{role}:one@{server}/{name}");
+    let worked = tokio::spawn(async move {
+        let options = driver::Options::default().connections(4);
+        let driver = driver::connect(&url, options).await.unwrap();
+        let asking = (0..100).map(|number| {
+            let driver = driver.clone();
+            let sql = format!("SELECT {number}::int8");
+            let ask = Statement::new(sql).returns([Kind::Int]);
+            tokio::spawn(async move { driver.query(ask).await })
+        });
+        for (number, answered) in asking.collect::<Vec<_>>().into_iter().enumerate() {
+            let rows = answered.await.unwrap().unwrap();
+            assert!(rows.iter().eq([[Value::Int(number as i64)]]));
+        }
+    });
+    let worked = worked.await;
+    place.execute(&format!("DROP ROLE {role}")).await;
+    worked.unwrap();
 }
 
 /// MySQL's servers speak first and PostgreSQL's never do, so that both would wait.
