@@ -197,14 +197,19 @@ const UNIQUE: [Kind; 3] = [Kind::Text; 3];
 
 fn postgres(table: &str) -> (Statement, Statement) {
     let quoted = Dialect::Postgres.quote_table(table);
-    // The type without its length: a cast to varchar(10) would cut a text and say nothing.
+    // A domain is what it stands on, however many stand between: what it adds is checked when a row is written. The type to cast to
+    // goes without its length: a cast to varchar(10), or to a domain over it, would cut a text and say nothing.
     let columns = "SELECT a.attname::text, ty.typname::text, \
-         CASE ty.typname WHEN 'bpchar' THEN 'bpchar' ELSE format_type(a.atttypid, NULL) END, co.collname::text, \
+         CASE ty.typname WHEN 'bpchar' THEN 'bpchar' ELSE format_type(ty.oid, NULL) END, co.collname::text, \
          CASE WHEN a.attidentity <> '' THEN format('nextval(%L::regclass)', pg_get_serial_sequence($1, a.attname)) \
-              ELSE pg_get_expr(d.adbin, d.adrelid) END, \
+              ELSE coalesce(pg_get_expr(d.adbin, d.adrelid), pg_get_expr(own.typdefaultbin, 0)) END, \
          (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%')::int::int8, a.attrelid::int8, \
-         coalesce(co.collisdeterministic, true)::int::int8, format_type(a.atttypid, a.atttypmod) \
-         FROM pg_attribute a JOIN pg_type ty ON ty.oid = a.atttypid \
+         coalesce(co.collisdeterministic, true)::int::int8, format_type(ty.oid, base.mod) \
+         FROM pg_attribute a JOIN pg_type own ON own.oid = a.atttypid \
+         CROSS JOIN LATERAL (WITH RECURSIVE down(oid, mod) AS (SELECT a.atttypid, a.atttypmod \
+             UNION ALL SELECT t.typbasetype, t.typtypmod FROM down JOIN pg_type t ON t.oid = down.oid WHERE t.typtype = 'd') \
+           SELECT down.oid, down.mod FROM down JOIN pg_type t ON t.oid = down.oid WHERE t.typtype <> 'd') base \
+         JOIN pg_type ty ON ty.oid = base.oid \
          LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
          LEFT JOIN pg_collation co ON co.oid = a.attcollation \
          WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";

@@ -18,6 +18,8 @@ pub(crate) enum Room {
     SecondDigits(u32),
     /// Texts of so many characters: of a longer one, spaces at its end are cut off without a word.
     Chars(usize),
+    /// Texts of so many bytes: a longer one is cut without a word.
+    TextBytes(usize),
     /// Texts without a space at their end.
     Trimmed,
     /// Texts that do not read as a number.
@@ -32,6 +34,9 @@ pub(crate) enum Room {
 
 /// Digits that every float keeps.
 const FLOAT_DIGITS: usize = 15;
+
+/// Bytes that PostgreSQL's type `name` keeps.
+const NAME: usize = 63;
 
 impl Room {
     /// The room for `kind` in a column of the type `full`, in lower case and with what stands in brackets.
@@ -52,6 +57,8 @@ impl Room {
                     None => Self::SecondDigits(default),
                 }
             }
+            (Dialect::Postgres, Kind::Text) if full == "name" => Self::TextBytes(NAME),
+            (Dialect::Postgres, Kind::Text) if full == "\"char\"" => Self::TextBytes(1),
             (_, Kind::Text) if is_fixed(full) => Self::Trimmed,
             (_, Kind::Text) => size_of(0).map_or(Self::All, Self::Chars),
             (_, Kind::Bytes) if full.starts_with("binary") => Self::Bytes(size_of(0).unwrap_or(1)),
@@ -70,6 +77,7 @@ impl Room {
             (Self::Chars(most), ValueRef::Text(text)) => {
                 text.len() <= most || text.chars().count() <= most
             }
+            (Self::TextBytes(most), ValueRef::Text(text)) => text.len() <= most,
             (Self::Trimmed, ValueRef::Text(text)) => !text.ends_with(' '),
             (Self::NoNumber, ValueRef::Text(text)) => !reads_as_number(text),
             (Self::Digits, ValueRef::Decimal(text)) => {
@@ -94,6 +102,8 @@ impl fmt::Display for Room {
             Self::SecondDigits(0) => f.write_str("whole seconds"),
             Self::SecondDigits(digits) => write!(f, "no more than {digits} digits of a second"),
             Self::Chars(most) => write!(f, "no more than {most} characters"),
+            Self::TextBytes(1) => f.write_str("no more than 1 byte"),
+            Self::TextBytes(most) => write!(f, "no more than {most} bytes"),
             Self::Trimmed => f.write_str("no space at the end"),
             Self::NoNumber => {
                 f.write_str("a text that does not read as a number, or a column of type text")
@@ -210,6 +220,8 @@ mod tests {
             (MySql, Kind::Text, "longtext", Room::All),
             (Postgres, Kind::Text, "character varying(3)", Room::Chars(3)),
             (Postgres, Kind::Text, "character(3)", Room::Trimmed),
+            (Postgres, Kind::Text, "name", Room::TextBytes(63)),
+            (Postgres, Kind::Text, "\"char\"", Room::TextBytes(1)),
             (Sqlite, Kind::Text, "varchar(3)", Room::All),
             (Sqlite, Kind::Text, "string", Room::NoNumber),
             (Sqlite, Kind::Text, "", Room::All),
@@ -237,6 +249,8 @@ mod tests {
             (Room::SecondDigits(3), Value::Timestamp(1_500), false),
             (Room::Chars(2), Value::from("éé"), true),
             (Room::Chars(2), Value::from("ab "), false),
+            (Room::TextBytes(2), Value::from("é"), true),
+            (Room::TextBytes(2), Value::from("éa"), false),
             (Room::Trimmed, Value::from("a "), false),
             (Room::NoNumber, Value::from("007"), false),
             (Room::NoNumber, Value::from(" 1e3 "), false),
