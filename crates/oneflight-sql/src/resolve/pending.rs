@@ -18,10 +18,10 @@ pub struct Pending<T>(State<T>);
 
 enum State<T> {
     Known(Option<T>),
-    /// The answer comes in one piece.
-    Asked(Boxed<T>),
-    /// What it is made of is on its way.
+    /// The database has not answered yet.
     Flying(Boxed<Boxed<T>>),
+    /// It has, and the answer is being taken: that may be one more question.
+    Landed(Boxed<T>),
 }
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -29,10 +29,6 @@ type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 impl<T> Pending<T> {
     pub(crate) fn known(answer: T) -> Self {
         Self(State::Known(Some(answer)))
-    }
-
-    pub(crate) fn asked(answer: impl Future<Output = T> + Send + 'static) -> Self {
-        Self(State::Asked(Box::pin(answer)))
     }
 
     /// An answer that `settle` makes of what has landed.
@@ -47,7 +43,7 @@ impl<T> Pending<T> {
         Self(State::Flying(Box::pin(landing.map(settle))))
     }
 
-    /// Waits until the database has answered, and does not take the answer yet.
+    /// Waits until the database has answered, and does not take the answer yet. What is known already has landed.
     ///
     /// Of several who wait for the same creation, the first who takes the answer is told of it. Who wants to be told in some order
     /// lets all land, and then takes the answers in it.
@@ -56,7 +52,7 @@ impl<T> Pending<T> {
     /// Dropping it changes nothing: the answer is still on its way.
     pub async fn landed(&mut self) {
         if let State::Flying(landing) = &mut self.0 {
-            self.0 = State::Asked(landing.as_mut().await);
+            self.0 = State::Landed(landing.as_mut().await);
         }
     }
 }
@@ -72,13 +68,13 @@ impl<T> Future for Pending<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         match &mut self.0 {
             State::Known(answer) => Poll::Ready(answer.take().expect("polled after it was ready")),
-            State::Asked(answer) => answer.as_mut().poll(cx),
             State::Flying(landing) => {
                 let mut answer = ready!(landing.as_mut().poll(cx));
                 let settled = answer.as_mut().poll(cx);
-                self.0 = State::Asked(answer);
+                self.0 = State::Landed(answer);
                 settled
             }
+            State::Landed(answer) => answer.as_mut().poll(cx),
         }
     }
 }
@@ -87,7 +83,8 @@ impl<T> fmt::Debug for Pending<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             State::Known(_) => "Pending(known)",
-            State::Asked(_) | State::Flying(_) => "Pending(asked)",
+            State::Flying(_) => "Pending(asked)",
+            State::Landed(_) => "Pending(landed)",
         })
     }
 }

@@ -142,8 +142,7 @@ impl Resolver {
         };
         let landing = self.0.flights.merge(vec![wanted.clone()]);
         let inner = Arc::clone(&self.0);
-        Pending::asked(async move {
-            let landed = landing.await;
+        Pending::flying(landing, |landed| async move {
             let mut answers = inner.settle(vec![(0, wanted)], landed).await;
             answers.pop().map_or_else(
                 || Err(Error::internal("a record was answered by nobody")),
@@ -266,8 +265,14 @@ impl Resolver {
     /// # Errors
     /// The draft does not fit the table, or the database could not be reached.
     pub fn find(&self, draft: impl Into<Draft>) -> Pending<Result<Option<Value>, Error>> {
-        let found = self.find_many([draft]);
-        Pending::asked(async move { found.await.pop().unwrap_or(Ok(None)) })
+        let wanted = match self.lookup_id(draft.into()) {
+            Ask::Known(answer) => return Pending::known(answer),
+            Ask::Wanted(wanted) => wanted,
+        };
+        let landing = self.0.flights.find(vec![wanted]);
+        Pending::flying(landing, |mut found| async move {
+            found.pop().unwrap_or(Ok(None))
+        })
     }
 
     /// The ids of many rows, in the order of the drafts, in one round trip for all that memory does not know.
@@ -294,8 +299,8 @@ impl Resolver {
         }
         let (places, wanted): (Vec<usize>, Vec<Wanted>) = waiting.into_iter().unzip();
         let landing = self.0.flights.find(wanted);
-        Pending::asked(async move {
-            for (at, found) in places.into_iter().zip(landing.await) {
+        Pending::flying(landing, |found| async move {
+            for (at, found) in places.into_iter().zip(found) {
                 answers[at] = found;
             }
             answers

@@ -1,10 +1,11 @@
 //! The resolver over real databases: the same promises on each.
 
 use crate::gate::Gate;
+use futures_util::FutureExt as _;
 use oneflight_sql::driver::{self, Driver};
 use oneflight_sql::{
-    Draft, Effect, Entity, Error, Fold, Kind, Options, Outcome, Policy, Resolver, SameSource,
-    Table, ValueRef, ddl,
+    Draft, Effect, Entity, Error, Fold, Kind, Options, Outcome, Pending, Policy, Resolver,
+    SameSource, Table, ValueRef, ddl,
 };
 use std::collections::HashSet;
 use std::future::Future;
@@ -48,6 +49,7 @@ resolver_contract!(
     two_ids_of_one_source_under_one_slug_are_two_rows,
     one_bad_record_of_many_fails_alone,
     who_takes_his_answer_first_is_told_of_the_creation,
+    every_answer_lands_before_it_is_taken,
     keys_of_all_kinds_are_found_again,
     an_answer_that_nobody_polls_holds_up_nobody,
     a_future_dropped_at_any_point_leaves_all_as_it_should_be,
@@ -545,6 +547,30 @@ async fn who_takes_his_answer_first_is_told_of_the_creation(db: Database) {
     let mut known = users.resolve_many(["ada"]);
     known.landed().await;
     assert_eq!(effect(known.await), Effect::Found);
+}
+
+/// What every call gives back can be waited for without being taken.
+async fn every_answer_lands_before_it_is_taken(db: Database) {
+    async fn lands<T>(gate: &Gate, mut pending: Pending<T>) -> T {
+        assert!(pending.landed().now_or_never().is_none());
+        gate.open();
+        pending.landed().await;
+        pending.now_or_never().expect("it has landed")
+    }
+    let (users, gate) = gated(&db, &users(), Options::new()).await;
+    gate.close();
+    let ada = lands(&gate, users.resolve("ada")).await.unwrap();
+    gate.close();
+    let eve = lands(&gate, users.resolve_many(["eve"])).await.remove(0);
+    assert_eq!(
+        (ada.effect, eve.unwrap().effect),
+        (Effect::Created, Effect::Created)
+    );
+    gate.close();
+    assert_eq!(lands(&gate, users.find("bob")).await.unwrap(), None);
+    gate.close();
+    let found = lands(&gate, users.find_many(["bob", "ada"])).await;
+    assert_eq!(found[1].as_ref().unwrap(), &Some(ada.id));
 }
 
 async fn one_bad_record_of_many_fails_alone(db: Database) {
