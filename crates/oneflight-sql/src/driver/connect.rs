@@ -6,6 +6,7 @@ use super::mistaken;
 use super::mysql::SqlxMySql;
 use super::patience::Patience;
 use super::postgres::PgDriver;
+use super::reach::{self, Place};
 use super::sqlite::SqlxSqlite;
 use crate::dialect::Dialect;
 use futures_util::TryFutureExt as _;
@@ -76,7 +77,8 @@ impl Options {
 /// Connects to `sqlite:PATH`, `sqlite::memory:`, `postgres://…` or `mysql://…` (`mariadb://…`).
 ///
 /// A SQLite file is opened in WAL mode, `synchronous = NORMAL`, with 16 MB of cache a connection, and waits up to 30 s for
-/// locks of others. A password that the URL lacks is taken from `PGPASSWORD` or `MYSQL_PWD`.
+/// locks of others. A password that the URL lacks is taken from `PGPASSWORD` or `MYSQL_PWD`. Where none of the addresses of a host
+/// accepts a connection within 5 s (PostgreSQL: or the `connect_timeout` of the URL), nobody is there.
 ///
 /// # Cancel safety
 /// Dropping the future leaves nothing behind.
@@ -171,24 +173,37 @@ async fn postgres(url: &str, options: Options) -> Result<Arc<dyn Driver>, Driver
     {
         config.user(user);
     }
-    config.connect_timeout(Duration::from_secs(15));
+    let accept = config.get_connect_timeout().copied();
+    let accept = accept.unwrap_or(reach::ACCEPT);
+    config.connect_timeout(accept);
     let places = places(&config);
+    // Somebody may be at a socket, which is tried in its turn.
+    let sockets = config.get_hosts().len().saturating_sub(places.len());
+    let accept = if sockets == 0 { accept } else { Duration::MAX };
     let connecting = PgDriver::connect(config, options.connections);
-    Ok(Arc::new(mistaken::postgres(connecting, &places).await?))
+    let driver = mistaken::postgres(connecting, &places, accept).await?;
+    Ok(Arc::new(driver))
 }
 
 /// The hosts and ports that are tried; a socket in the file system is what its name says.
-fn places(config: &tokio_postgres::Config) -> Vec<(String, u16)> {
-    let (ports, mut places) = (config.get_ports(), Vec::new());
-    for (at, host) in config.get_hosts().iter().enumerate() {
-        let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
-        match host {
-            Host::Tcp(host) => places.push((host.clone(), port)),
-            #[cfg(unix)]
-            Host::Unix(_) => {}
-        }
-    }
+fn places(config: &tokio_postgres::Config) -> Vec<Place> {
+    let ports = config.get_ports();
+    let port = |at: usize| ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+    let addresses = config.get_hostaddrs().iter().map(|ip| Some(ip.to_string()));
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(host) => Some(host.clone()),
+        #[cfg(unix)]
+        Host::Unix(_) => None,
+    });
+    // Where both are given, a host is but the name of its address.
+    let places: Vec<Option<String>> = match config.get_hostaddrs() {
+        [] => hosts.collect(),
+        _ => addresses.collect(),
+    };
+    let places = places.into_iter().enumerate();
     places
+        .filter_map(|(at, place)| Some((place?, port(at))))
+        .collect()
 }
 
 async fn mysql(url: &str, options: Options) -> Result<Arc<dyn Driver>, DriverError> {

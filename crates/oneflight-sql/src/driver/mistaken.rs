@@ -2,6 +2,7 @@
 //! and a server of the other would wait for each other.
 
 use super::error::{DriverError, Fault};
+use super::reach::{self, Place};
 use std::future::Future;
 use std::io;
 use std::pin::pin;
@@ -16,7 +17,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_secs(2);
 /// A PostgreSQL server says nothing more until it is spoken to. A MySQL server may begin with the same byte, and goes on.
 const MORE: Duration = Duration::from_millis(100);
-/// So long connecting may take, for each place.
+/// So long connecting may take, for each place, where somebody is.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// PostgreSQL's request for an encrypted connection, which its servers answer with one byte.
@@ -34,13 +35,15 @@ pub(super) async fn mysql<T>(
         let is_postgres = is_postgres(host, port).await.unwrap_or(false);
         is_postgres.then(|| other("a PostgreSQL server answers there: expected postgres://"))
     };
-    unless(mistake, connecting, 1).await
+    let places = [(host.to_owned(), port)];
+    unless(mistake, connecting, &places, reach::ACCEPT).await
 }
 
-/// Connects to a PostgreSQL server; fails soon if MySQL answers at one of its places.
+/// Connects to a PostgreSQL server; fails soon if MySQL answers at one of its places. An address may take so long to `accept`.
 pub(super) async fn postgres<T>(
     connecting: impl Future<Output = Result<T, DriverError>>,
-    places: &[(String, u16)],
+    places: &[Place],
+    accept: Duration,
 ) -> Result<T, DriverError> {
     let mistake = async {
         for (host, port) in places {
@@ -52,16 +55,18 @@ pub(super) async fn postgres<T>(
         }
         None
     };
-    unless(mistake, connecting, places.len()).await
+    unless(mistake, connecting, places, accept).await
 }
 
-/// Connects; where that fails for a reason that is not the server's, or takes long, the mistake is the error.
+/// Connects; where that fails for a reason that is not the server's, or takes long, the mistake is the error. Where it takes long and
+/// nobody is there at all, that is.
 async fn unless<T>(
     mistake: impl Future<Output = Option<DriverError>>,
     connecting: impl Future<Output = Result<T, DriverError>>,
-    places: usize,
+    places: &[Place],
+    accept: Duration,
 ) -> Result<T, DriverError> {
-    let patience = PATIENCE * u32::try_from(places.max(1)).unwrap_or(u32::MAX);
+    let patience = PATIENCE * u32::try_from(places.len().max(1)).unwrap_or(u32::MAX);
     let connecting = async {
         let silent = || DriverError::new(Fault::Lost, "the server took too long to answer");
         let connected = timeout(patience, connecting).await;
@@ -79,6 +84,7 @@ async fn unless<T>(
             biased;
             connected = &mut connecting => return connected,
             Some(mistake) = &mut mistake => return Err(mistake),
+            nobody = reach::nobody(places, accept) => return Err(nobody),
         },
     };
     match connected {

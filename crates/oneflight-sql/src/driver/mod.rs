@@ -23,6 +23,7 @@ mod mysql;
 mod patience;
 mod pipeline;
 mod postgres;
+mod reach;
 mod rehearsal;
 mod sqlite;
 mod sqlx_postgres;
