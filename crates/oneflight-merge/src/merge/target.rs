@@ -8,6 +8,11 @@ use oneflight_sql::driver::{self, Driver, DriverError};
 use oneflight_sql::{Dialect, Resolver, Store, Table, ddl};
 use std::sync::Arc;
 
+/// How many records go into one batch: all that wait, so that no chunk's are torn apart and go into two at once. That is no more than
+/// workers times what one chunk says of one table, since a chunk waits for its records before it comes with others (M1); a store
+/// makes short transactions of them.
+const ALL_THAT_WAIT: usize = usize::MAX;
+
 /// An open target.
 #[derive(Debug)]
 pub(crate) struct Target {
@@ -96,8 +101,7 @@ impl Target {
         };
         let resolving = oneflight_sql::Options::new()
             .remember(options.remember / referenced.max(1))
-            // A batch takes all that waits: no chunk's records are torn apart, and go into two at once. M1 bounds it.
-            .max_batch(usize::MAX)
+            .max_batch(ALL_THAT_WAIT)
             .batches_in_flight(at_once);
         let sink = |(table, store): (&crate::plan::TablePlan, &Store)| {
             let resolver = table
