@@ -1,6 +1,6 @@
 //! Values as they travel (Q2), and back.
 
-use super::{Col, Dialect, text};
+use super::{Col, Dialect, Room, text};
 use crate::error::Error;
 use crate::value::{Kind, Value};
 
@@ -91,6 +91,10 @@ pub(crate) fn decode(dialect: Dialect, col: &Col, value: Value) -> Value {
             Some(Value::Decimal(text::decimal(&real.to_string()).into()))
         }
         (Kind::Real, Value::Int(int)) => Some(Value::Real(*int as f64)),
+        // A float of 32 bits means the shortest number that it may be told as: 0.1, and not 0.10000000149011612.
+        (Kind::Real, Value::Real(real)) if col.room == Room::Single => {
+            (*real as f32).to_string().parse().ok().map(Value::Real)
+        }
         (Kind::Uuid, Value::Text(text)) => text::parse_uuid(text).map(Value::Uuid),
         (Kind::Uuid, Value::Bytes(bytes)) => <[u8; 16]>::try_from(&**bytes).ok().map(Value::Uuid),
         _ => None,
@@ -104,8 +108,14 @@ fn whole(real: f64) -> Option<i64> {
     is_within.then_some(real as i64)
 }
 
-/// Whether a value can travel; dear for few kinds only.
+/// Whether a value can travel, and would be kept as it is; dear for few kinds only.
 pub(crate) fn check(dialect: Dialect, col: &Col, value: &Value) -> Result<(), Error> {
+    if col.room != Room::All && !col.room.keeps(value.into()) {
+        return Err(Error::refused(format!(
+            "column `{}` is {} and would not keep the value as it is: expected {}",
+            col.name, col.db_type, col.room
+        )));
+    }
     match (value, col.kind) {
         (Value::Null, _) | (Value::Int(_), Kind::Int) | (Value::Bytes(_), Kind::Bytes) => Ok(()),
         (Value::Text(text), Kind::Text) if !text.contains('\0') => Ok(()),

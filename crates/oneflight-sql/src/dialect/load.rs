@@ -16,7 +16,7 @@
 //!
 //! Where a dialect cannot ask which rows differ, they are loaded the general way.
 
-use super::{Dialect, Layout, Room, load_mysql, load_postgres, load_sqlite, text};
+use super::{Col, Dialect, Layout, Room, load_mysql, load_postgres, load_sqlite, text};
 use crate::columns::{Cells, Columns, Values, span};
 use crate::driver::{Pipeline, Rows};
 use crate::schema::Policy;
@@ -92,7 +92,8 @@ pub(crate) fn fits(layout: &Layout, rows: &Columns) -> bool {
         && (layout.key.iter().zip(key).chain(said)).all(|(col, cells)| col.kind == cells.kind())
 }
 
-/// The rows of fitting columns that hold a null in their key, or a value that cannot travel or be told from another.
+/// The rows of fitting columns that hold a null in their key, or a value that cannot travel, be told from another or be
+/// kept as it is.
 pub(crate) fn misfits(layout: &Layout, rows: &Columns) -> BTreeSet<usize> {
     let mut misfits = BTreeSet::new();
     for (col, cells) in layout.key.iter().zip(rows.key()) {
@@ -104,18 +105,28 @@ pub(crate) fn misfits(layout: &Layout, rows: &Columns) -> BTreeSet<usize> {
                 |row: &usize| cells.text(*row).is_some_and(|text| text.ends_with(' '));
             misfits.extend((0..cells.len()).filter(ends_in_space));
         }
-        if col.room != Room::All {
-            let is_lost = |row: &usize| match (col.kind, cells.text(*row)) {
-                (Kind::Text, Some(text)) => !col.room.keeps(ValueRef::Text(text)),
-                (Kind::Decimal, Some(text)) => !col.room.keeps(ValueRef::Decimal(text)),
-                _ => !col.room.keeps((&cells.value(*row)).into()),
-            };
-            misfits.extend((0..cells.len()).filter(is_lost));
-        }
     }
-    let all = rows.key().iter().chain(rows.attributes().iter().flatten());
-    all.for_each(|cells| untold(layout.dialect, cells, &mut misfits));
+    let key = layout.key.iter().zip(rows.key());
+    let attributes = layout.attributes.iter().zip(rows.attributes());
+    let said = attributes.filter_map(|(col, cells)| Some((col, cells.as_ref()?)));
+    for (col, cells) in key.chain(said) {
+        unkept(col, cells, &mut misfits);
+        untold(layout.dialect, cells, &mut misfits);
+    }
     misfits
+}
+
+/// The cells that the column would not keep as they are.
+fn unkept(col: &Col, cells: &Cells, misfits: &mut BTreeSet<usize>) {
+    if col.room == Room::All {
+        return;
+    }
+    let is_lost = |row: &usize| match (col.kind, cells.text(*row)) {
+        (Kind::Text, Some(text)) => !col.room.keeps(ValueRef::Text(text)),
+        (Kind::Decimal, Some(text)) => !col.room.keeps(ValueRef::Decimal(text)),
+        _ => !col.room.keeps((&cells.value(*row)).into()),
+    };
+    misfits.extend((0..cells.len()).filter(is_lost));
 }
 
 /// The cells that cannot travel.

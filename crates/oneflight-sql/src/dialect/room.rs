@@ -1,5 +1,5 @@
 //! What a column keeps of a value. A key that is stored otherwise than it is looked up would be missing for ever: each run would make
-//! its row again, or find it in its own way.
+//! its row again, or find it in its own way. Any other value would be less than what was said, and differ from it at each run.
 //!
 //! O1. What a room keeps is read back, and compared, as it was written.
 
@@ -26,6 +26,8 @@ pub(crate) enum Room {
     NoNumber,
     /// Integers of 64 bits, and numbers of no more digits than a float keeps.
     Digits,
+    /// Numbers of no more digits than a float of 32 bits keeps.
+    Single,
     /// Exactly so many bytes: shorter ones are filled up.
     Bytes(usize),
     /// A year of the type of that name: small numbers are taken for years of our time.
@@ -63,6 +65,8 @@ impl Room {
             (_, Kind::Text) => size_of(0).map_or(Self::All, Self::Chars),
             (_, Kind::Bytes) if full.starts_with("binary") => Self::Bytes(size_of(0).unwrap_or(1)),
             (_, Kind::Int) if full.starts_with("year") => Self::Year,
+            (Dialect::MySql, Kind::Real) if sizes.len() == 2 => Self::Places(sizes[1]),
+            (_, Kind::Real) if full == "real" || full.starts_with("float") => Self::Single,
             _ => Self::All,
         }
     }
@@ -71,6 +75,9 @@ impl Room {
     pub(crate) fn keeps(self, value: ValueRef<'_>) -> bool {
         match (self, value) {
             (Self::Places(places), ValueRef::Decimal(text)) => last_place(text) <= places,
+            (Self::Places(places), ValueRef::Real(real)) => last_place(&real.to_string()) <= places,
+            // As short as they may be told, both are the same number.
+            (Self::Single, ValueRef::Real(real)) => (real as f32).to_string() == real.to_string(),
             (Self::SecondDigits(digits), ValueRef::Timestamp(micros)) => {
                 micros % 10_i64.pow(6_u32.saturating_sub(digits)) == 0
             }
@@ -112,6 +119,9 @@ impl fmt::Display for Room {
                 f,
                 "no more than {FLOAT_DIGITS} digits, or a column of type text"
             ),
+            Self::Single => {
+                f.write_str("a number of no more than 7 digits, or a column of double precision")
+            }
             Self::Bytes(size) => write!(f, "exactly {size} bytes"),
             Self::Year => f.write_str("0 or a year from 1901 to 2155"),
         }
@@ -228,6 +238,12 @@ mod tests {
             (MySql, Kind::Bytes, "binary(16)", Room::Bytes(16)),
             (MySql, Kind::Bytes, "varbinary(16)", Room::All),
             (MySql, Kind::Int, "year(4)", Room::Year),
+            (MySql, Kind::Real, "float", Room::Single),
+            (MySql, Kind::Real, "double(10,2) unsigned", Room::Places(2)),
+            (MySql, Kind::Real, "double", Room::All),
+            (Postgres, Kind::Real, "real", Room::Single),
+            (Postgres, Kind::Real, "double precision", Room::All),
+            (Sqlite, Kind::Real, "real", Room::All),
             (MySql, Kind::Int, "bigint(20)", Room::All),
         ] {
             assert_eq!(Room::of(dialect, kind, full), room, "{full}");
@@ -262,6 +278,13 @@ mod tests {
             (Room::Digits, decimal("0.1234567890123456"), false),
             (Room::Bytes(2), Value::from(vec![1]), false),
             (Room::Bytes(1), Value::from(vec![1]), true),
+            (Room::Single, Value::Real(0.1), true),
+            (Room::Single, Value::Real(-1e30), true),
+            (Room::Single, Value::Real(123_456_789.0), false),
+            (Room::Single, Value::Real(0.123456789), false),
+            (Room::Single, Value::Real(1e300), false),
+            (Room::Places(2), Value::Real(1.25), true),
+            (Room::Places(2), Value::Real(1.255), false),
             (Room::Year, Value::Int(5), false),
             (Room::Year, Value::Int(2010), true),
         ] {

@@ -1,11 +1,17 @@
-//! Keys in columns that keep less than their kind has: what would not be found again is refused, and the column is named.
+//! Columns that keep less than their kind has: what would not be found again, or would be less than what was said, is refused, and
+//! the column is named.
 
-use crate::place::{Backend, Place, column, external, known_team, named, store_contract};
-use oneflight_sql::{Columns, Dialect, Effect, Kind, Record, SameSource, Store, Table, Value};
+use crate::place::{
+    Backend, Place, attribute, column, external, known_team, named, store_contract,
+};
+use oneflight_sql::{
+    Columns, Dialect, Effect, Kind, Policy, Record, SameSource, Store, Table, Value,
+};
 use std::sync::Arc;
 
 store_contract!(
     a_key_that_its_column_would_change_is_refused,
+    a_value_that_its_column_would_change_is_refused,
     a_time_is_no_key_of_days,
 );
 
@@ -136,8 +142,22 @@ const SQLITE: [Case; 2] = [
     ),
 ];
 
+/// Floats are no keys.
+const REALS: [Case; 2] = [
+    ("FLOAT", Kind::Real, "0.1", "0.123456789", "7 digits"),
+    (
+        "DOUBLE(10,2)",
+        Kind::Real,
+        "1.25",
+        "1.255",
+        "2 digits behind",
+    ),
+];
+const POSTGRES_REALS: [Case; 1] = [("real", Kind::Real, "0.1", "16777217", "7 digits")];
+
 fn value(kind: Kind, text: &str) -> Value {
     match kind {
+        Kind::Real => Value::Real(text.parse().unwrap()),
         Kind::Timestamp => Value::Timestamp(text.parse().unwrap()),
         Kind::Int => Value::Int(text.parse().unwrap()),
         Kind::Decimal => Value::Decimal(text.into()),
@@ -196,6 +216,75 @@ async fn a_key_that_its_column_would_change_is_refused(place: Place) {
             "{of_type}"
         );
     }
+}
+
+/// What is less than what was said, and what would differ from it at each run.
+async fn a_value_that_its_column_would_change_is_refused(place: Place) {
+    let reals: &[Case] = match place.driver.dialect() {
+        Dialect::MySql => &REALS,
+        Dialect::Postgres => &POSTGRES_REALS,
+        _ => &[],
+    };
+    let cases = cases(&place).await.iter().chain(reals).enumerate();
+    for (nth, &(of_type, kind, kept, changed, expected)) in cases {
+        let (kept, changed) = (value(kind, kept), value(kind, changed));
+        let store = valued(&place, &format!("t{nth}"), of_type, kind).await;
+        let record = |key: i64, value: &Value| Record {
+            key: Some([Value::Int(key)].into()),
+            attributes: [Some(value.clone())].into(),
+            ..Record::default()
+        };
+        for effect in [Effect::Created, Effect::Found] {
+            let outcome = store.merge(vec![record(1, &kept)]).await.remove(0);
+            let told = outcome.map_err(|error| error.to_string());
+            assert_eq!(told.unwrap().effect, effect, "{of_type}");
+        }
+        let message = |error: &oneflight_sql::Error| {
+            assert!(error.is_refused(), "{of_type}: {error}");
+            let message = error.to_string();
+            let is_told = message.contains("column `v` is ") && message.contains(expected);
+            assert!(is_told, "{message}");
+        };
+        let said = [record(1, &changed), record(2, &changed), record(1, &kept)];
+        let mut outcomes = store.merge(said.to_vec()).await;
+        assert_eq!(
+            outcomes.remove(2).unwrap().effect,
+            Effect::Found,
+            "{of_type}"
+        );
+        outcomes
+            .into_iter()
+            .for_each(|outcome| message(&outcome.unwrap_err()));
+        let loaded = store
+            .load(&Arc::new(Columns::of(store.table(), &said)))
+            .await;
+        assert_eq!(loaded.get(2).unwrap().effect, Effect::Found, "{of_type}");
+        for row in [0, 1] {
+            message(loaded.get(row).unwrap_err());
+        }
+        let rows = format!("SELECT count(*) FROM t{nth}");
+        assert_eq!(place.count(&rows).await, 1, "{of_type}");
+    }
+}
+
+/// A store of a table `(k, v)` as a user would have made it.
+async fn valued(place: &Place, name: &str, of_type: &str, kind: Kind) -> Store {
+    let charset = match place.driver.dialect() {
+        Dialect::MySql => " CHARACTER SET utf8mb4",
+        _ => "",
+    };
+    let sql = format!("CREATE TABLE {name} (k BIGINT NOT NULL, v {of_type}, UNIQUE (k)){charset}");
+    place.execute(&sql).await;
+    let table = Table {
+        name: name.into(),
+        id: None,
+        key: vec![column("k", Kind::Int)],
+        attributes: vec![attribute("v", kind, Policy::Take)],
+        newest_by: None,
+        crosswalk: None,
+    };
+    let opened = Store::open(place.driver.clone(), table).await;
+    opened.unwrap_or_else(|error| panic!("{of_type}: {error}"))
 }
 
 /// A store of a table `(id, k)` as a user would have made it.
