@@ -78,9 +78,9 @@ impl Cell<'_> {
     }
 }
 
-/// The cells of one column, record by record.
+/// The cells of one column of [`Recs`](super::Recs), record by record.
 #[derive(Debug)]
-pub(crate) struct Cells {
+pub(crate) struct RecCells {
     meaning: Meaning,
     data: Data,
     gaps: Vec<Gap>,
@@ -120,7 +120,7 @@ pub(crate) struct Texts {
     spans: Vec<(usize, usize)>,
 }
 
-impl Cells {
+impl RecCells {
     pub(crate) fn new(plan: &ColumnPlan) -> Self {
         let meaning = match plan.kind {
             ColumnKind::Ref(_) => Meaning::Ref,

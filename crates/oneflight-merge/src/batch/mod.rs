@@ -20,5 +20,5 @@ pub use log::{Again, Declares, Log, Row};
 pub use mapped::{Mapped, Reject};
 pub use recs::{Rec, Recs};
 
-pub(crate) use cells::{Cells, word};
+pub(crate) use cells::{RecCells, word};
 pub(crate) use shown::{joined, shown};

@@ -1,13 +1,13 @@
 //! The records of one table of a chunk.
 
-use super::cells::{Cell, Cells};
+use super::cells::{Cell, RecCells};
 use crate::plan::TablePlan;
 use oneflight_sql::External;
 
 /// The records of one table of a chunk, column by column.
 #[derive(Debug)]
 pub struct Recs {
-    cells: Vec<Cells>,
+    cells: Vec<RecCells>,
     marks: Vec<Marks>,
     /// Empty as long as no record has an external id; then it has an entry for each.
     externals: Vec<Option<External>>,
@@ -31,7 +31,7 @@ pub struct Rec<'a> {
 impl Recs {
     pub(crate) fn new(plan: &TablePlan) -> Self {
         Self {
-            cells: plan.columns.iter().map(Cells::new).collect(),
+            cells: plan.columns.iter().map(RecCells::new).collect(),
             marks: Vec::new(),
             externals: Vec::new(),
             conflicts: Vec::new(),
@@ -107,7 +107,7 @@ impl Recs {
     }
 
     /// The columns, to be given the cells of records that have been admitted.
-    pub(crate) fn columns(&mut self) -> &mut [Cells] {
+    pub(crate) fn columns(&mut self) -> &mut [RecCells] {
         &mut self.cells
     }
 

@@ -7,7 +7,7 @@ use super::draft::{Draft, DraftCell, Drafts};
 use super::memo::Memo;
 use super::table::{Admitted, Table};
 use super::values::{Fault, shorten};
-use crate::batch::{Again, Cell, Cells, Declares, Log, Recs, joined, shown};
+use crate::batch::{Again, Cell, Declares, Log, RecCells, Recs, joined, shown};
 use crate::plan::{ColumnKind, ColumnPlan, Plan};
 use foldhash::fast::RandomState;
 
@@ -106,7 +106,7 @@ impl Batch {
     }
 
     /// The columns of a table, to be given the cells of records that have been admitted.
-    pub(crate) fn late(&mut self, table: usize) -> &mut [Cells] {
+    pub(crate) fn late(&mut self, table: usize) -> &mut [RecCells] {
         self.tables[table].columns()
     }
 

@@ -6,7 +6,7 @@
 
 use super::draft::Draft;
 use super::keys::hash_cells;
-use crate::batch::{Again, Cell, Cells, Recs};
+use crate::batch::{Again, Cell, RecCells, Recs};
 use crate::plan::{Slot, TablePlan};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -96,7 +96,7 @@ impl Table {
     }
 
     /// The columns, to be given the cells of records that have been admitted.
-    pub(super) fn columns(&mut self) -> &mut [Cells] {
+    pub(super) fn columns(&mut self) -> &mut [RecCells] {
         self.recs.columns()
     }
 

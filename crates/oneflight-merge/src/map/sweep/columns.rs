@@ -5,7 +5,7 @@
 //!
 //! Q1. What the quick way reads, the slow way reads alike.
 
-use crate::batch::{Cell, Cells, word};
+use crate::batch::{Cell, RecCells, word};
 use crate::map::convert;
 use crate::map::keys::hash_cells;
 use crate::map::memo::{Memo, same};
@@ -188,7 +188,7 @@ impl<'a> Values<'a> {
     }
 
     /// Appends the cells of these rows of the block, which come in their order.
-    pub(super) fn append(&self, rows: &[u32], cells: &mut Cells) {
+    pub(super) fn append(&self, rows: &[u32], cells: &mut RecCells) {
         let nths = rows.iter().map(|nth| *nth as usize);
         if self.nulls.is_empty() {
             if let Read::Words(_, words) = &self.read

@@ -2,7 +2,7 @@
 
 use super::columns::{Block, Met, New, gather};
 use super::steps::{From, NONE, Step, Steps, Way};
-use crate::batch::{Again, Cell, Cells, Declares, Log, Recs};
+use crate::batch::{Again, Cell, Declares, Log, RecCells, Recs};
 use crate::map::commit::Batch;
 use crate::map::keys::hash_cells;
 use crate::map::memo::Memo;
@@ -344,7 +344,7 @@ impl Step<'_> {
     }
 
     /// Appends the references of these rows of the block, which come in their order.
-    fn append(&self, rows: &[u32], cells: &mut Cells) {
+    fn append(&self, rows: &[u32], cells: &mut RecCells) {
         match cells.words() {
             Some(words) if !self.none => gather(rows, &self.recs, words, i64::from),
             _ => cells.extend(rows.iter().map(|nth| self.cell(*nth as usize))),

@@ -112,7 +112,7 @@ impl Dialect {
             });
         }
         let (text_before, spans_before) = (flat.text.len(), flat.spans.len());
-        let cells = Cells {
+        let cells = CellScan {
             dialect: self,
             text,
             bytes,
@@ -148,7 +148,7 @@ pub(super) fn line_ends(bytes: &[u8]) -> u64 {
         .count() as u64
 }
 
-struct Cells<'a> {
+struct CellScan<'a> {
     dialect: &'a Dialect,
     text: &'a str,
     bytes: &'a [u8],
@@ -170,7 +170,7 @@ enum End {
     Stop(Found),
 }
 
-impl Cells<'_> {
+impl CellScan<'_> {
     fn parse(mut self, flat: &mut Flat) -> Found {
         loop {
             let end = match self.bytes.get(self.at) {
