@@ -166,7 +166,9 @@ async fn save<E>(
             state.install(version, pair, unsaved.times, epoch)
         };
         slot.hook.tell(&Event::Renewed { version });
-        return Ok(Some(token));
+        // If it was overtaken on its way back, what overtook it is what counts.
+        let now = slot.now();
+        return Ok(token.or_else(|| slot.state.lock().usable(asked, now)));
     }
     {
         let mut state = slot.state.lock();

@@ -115,11 +115,13 @@ impl<E: Send + Sync + 'static> TokenSource<E> {
     /// Puts what a login was granted in place of what there is: in the store, then here. It also ends the state in which a login is
     /// needed. A refresh that is up for the old pair finds this one, and gives it to those who wait.
     ///
+    /// It gives the token of that grant; or that of a newer pair, should one have come before the store had answered.
+    ///
     /// # Cancel safety
     /// If it is dropped, the store may have the pair; this source then finds it with its next flight.
     ///
     /// # Errors
-    /// The store's ([`Failure::is_store`]).
+    /// The store's ([`Failure::is_store`]); and that a login is needed, if somebody has logged out meanwhile.
     pub async fn replace(&self, grant: Grant) -> Result<Token, Error<Failure<E>>> {
         let slot = &self.slot;
         let at = slot.moment();
@@ -138,13 +140,18 @@ impl<E: Send + Sync + 'static> TokenSource<E> {
                 let pair = &unsaved.pair;
                 let installed = slot.state.lock().install(version, pair, times, there.epoch);
                 let (token, _old) = installed;
-                return Ok(token);
+                let newer = || slot.state.lock().token();
+                let overtaken = || Error::from_work(Failure::logged_out());
+                return token.or_else(newer).ok_or_else(overtaken);
             }
         }
         Err(Error::from_work(Failure::overtaken()))
     }
 
     /// Takes the pair out of the store: from now on a login is needed. What the server knows of it is not ended: revoke it there.
+    ///
+    /// A refresh that is up changes nothing about that: a pair that it has put into the store just before is taken out, too, one that
+    /// it brings later is dropped, and those who wait for it are told that a login is needed.
     ///
     /// # Cancel safety
     /// As [`replace`](Self::replace).

@@ -6,8 +6,8 @@
 //!      └──it has none──▶ Out ──────────┘ └──◀── another pair, by whatever way ───┘
 //! ```
 //!
-//! Z1. A pair takes the place of another only if its version is greater, or if the store has it in place of the other (`adopt`) and
-//!     nobody has put one there since the store was read (`epoch`).
+//! Z1. What came of the store (a pair, or that there is none) takes the place of what is known if its version is greater; or if the
+//!     state is as it was when the store was read (`epoch`): then the store has gone back, and is right.
 //! Z2. What has to go (`Old`) is handed out, to be dropped when the lock is open: in it may be the last of an error of the user's.
 //! Z3. `Held::rejected` and `Held::doubt` are of one pair, and go with it.
 
@@ -28,7 +28,7 @@ const CALL_AGAIN: Duration = Duration::from_secs(1);
 pub(super) struct State<E> {
     means: Means,
     phase: Phase<E>,
-    /// Raised whenever a pair comes by another way than by reading the store.
+    /// Raised with every change of what is known: to be had before the store is asked, and handed in with what came of that (Z1).
     epoch: u64,
     unsaved: Option<Unsaved>,
     pub(super) stats: Stats,
@@ -225,7 +225,7 @@ impl<E> State<E> {
         }
     }
 
-    /// To be handed to [`adopt`](Self::adopt) with what the store says, once it has said it.
+    /// To be handed in with what comes of the store, once it has come.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -239,9 +239,7 @@ impl<E> State<E> {
         epoch: u64,
         now: Instant,
     ) -> (Result<bool, News<E>>, Old<E>) {
-        let known = self.version();
-        let newer = known.is_none_or(|version| stored.version > version);
-        if !newer && epoch != self.epoch {
+        if !self.may_take(stored.version, epoch) {
             return (Ok(false), Old(None));
         }
         match (&stored.pair, &mut self.phase) {
@@ -253,6 +251,7 @@ impl<E> State<E> {
             }
             (Some(pair), phase) => {
                 let held = Phase::held(stored.version, pair, times);
+                self.epoch += 1;
                 self.stats.found += 1;
                 (Ok(true), Old(Some(std::mem::replace(phase, held))))
             }
@@ -263,6 +262,7 @@ impl<E> State<E> {
                 },
             ) => {
                 (*version, *looked) = (stored.version, now);
+                self.epoch += 1;
                 (Ok(false), Old(None))
             }
             (None, phase) => {
@@ -273,6 +273,7 @@ impl<E> State<E> {
                     looked: now,
                 };
                 let old = Old(Some(std::mem::replace(phase, out)));
+                self.epoch += 1;
                 match self.means {
                     Means::Refresh => (Err(News(why)), old),
                     Means::Mint => (Ok(false), old),
@@ -281,31 +282,29 @@ impl<E> State<E> {
         }
     }
 
-    /// Takes a pair that the store, read at `epoch`, has been given since: by a flight, or by a login. Its token, or that of the
-    /// newer one that is there (Z1).
+    /// Takes a pair that the store, read at `epoch`, has been given since: by a flight, or by a login. Its token; none if something
+    /// newer has come since, be it that there is no pair any more (Z1).
     pub(super) fn install(
         &mut self,
         version: Version,
         pair: &Pair,
         times: Option<Times>,
         epoch: u64,
-    ) -> (Token, Old<E>) {
-        if let Phase::Held(held) = &self.phase
-            && epoch != self.epoch
-            && held.token.version() >= version
-        {
-            return (held.token.clone(), Old(None));
+    ) -> (Option<Token>, Old<E>) {
+        if !self.may_take(version, epoch) {
+            return (None, Old(None));
         }
         self.epoch += 1;
         self.unsaved = None;
         let token = Token::new(version, pair);
         let held = Phase::Held(Held::new(token.clone(), pair, times));
-        (token, Old(Some(std::mem::replace(&mut self.phase, held))))
+        let old = std::mem::replace(&mut self.phase, held);
+        (Some(token), Old(Some(old)))
     }
 
     /// The store, read at `epoch`, has been emptied since.
     pub(super) fn leave(&mut self, version: Version, epoch: u64, now: Instant) -> Old<E> {
-        if epoch != self.epoch && self.version().is_some_and(|known| known >= version) {
+        if !self.may_take(version, epoch) {
             return Old(None);
         }
         self.epoch += 1;
@@ -316,6 +315,16 @@ impl<E> State<E> {
             looked: now,
         };
         Old(Some(std::mem::replace(&mut self.phase, out)))
+    }
+
+    /// True if what came of the store, which was read at `epoch`, is not older than what is known (Z1).
+    fn may_take(&self, version: Version, epoch: u64) -> bool {
+        epoch == self.epoch || self.version().is_none_or(|known| version > known)
+    }
+
+    /// The token that is held, good or not.
+    pub(super) fn token(&self) -> Option<Token> {
+        self.held().map(|held| held.token.clone())
     }
 
     /// What a flight is to do with what is known now; past `grace` a token in doubt is sent only if there is nothing to lose (R3).

@@ -4,6 +4,7 @@ mod authority;
 mod desk;
 mod identities;
 mod model;
+mod overtaken;
 mod processes;
 mod refresh;
 mod rotation;

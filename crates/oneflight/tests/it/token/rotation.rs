@@ -4,7 +4,6 @@ use super::authority::{Authority, Fate};
 use super::desk::{Desk, HandWall};
 use super::stores::Told;
 use crate::script::HandClock;
-use oneflight::token::store::Keeping;
 use oneflight::token::{MemoryStore, Pair, Store, Stored, Version};
 use oneflight::{Acquiring, Fence, Leading, Lease, LeaseError, Releasing};
 use std::future::poll_fn;
@@ -13,7 +12,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 /// A desk whose store does as it is told, where somebody has logged in.
-fn told() -> (Desk, Arc<Told>) {
+pub(crate) fn told() -> (Desk, Arc<Told>) {
     let store = Arc::new(Told::default());
     let clock = HandClock::new();
     let server = Authority::new(&clock);
@@ -169,43 +168,6 @@ fn a_lease_is_given_back_by_a_flight_that_takes_too_long() {
     desk.advance_secs(60);
     assert!(desk.error(call).is_overdue());
     assert!(!lease.0.lock().unwrap().taken);
-}
-
-#[test]
-fn e5_a_refresh_that_a_login_overtakes_overwrites_nothing() {
-    let mut desk = Desk::new();
-    let old = desk.ask();
-    desk.server.hold();
-    let waits = desk.reject(&old);
-    assert!(desk.is_waiting(waits));
-    // Somebody logs in meanwhile, and the refresh for the old pair is answered after that.
-    let new = desk.login();
-    desk.server.release();
-    assert_eq!(desk.token(waits), new);
-    assert_eq!(desk.ask(), new);
-    let mut other = desk.beside();
-    assert_eq!(other.ask().expose(), new.expose());
-    assert_eq!(desk.source.stats().superseded, 1);
-}
-
-#[test]
-fn e5_a_refresh_that_another_process_overtakes_overwrites_nothing() {
-    let (mut desk, store) = told();
-    let old = desk.ask();
-    store.hold();
-    let waits = desk.reject(&old);
-    assert!(desk.is_waiting(waits));
-    let mut other = desk.beside();
-    let login = desk.server.login();
-    let other_source = other.source.clone();
-    let login = other.seat(async move { other_source.replace(login).await });
-    other.settle();
-    // The login swaps first: its process comes first once the store goes on.
-    store.release();
-    let new = other.token(login);
-    assert_eq!(desk.token(waits).expose(), new.expose());
-    assert_eq!(desk.source.stats().superseded, 1);
-    assert_eq!(desk.beside().ask().expose(), new.expose());
 }
 
 #[test]
@@ -516,111 +478,4 @@ fn a_pair_without_a_refresh_token_is_served_to_its_end_and_then_needs_a_login() 
         .iter()
         .filter(|event| event.starts_with("login needed"));
     assert_eq!(needed.count(), 1, "{events:?}");
-}
-
-#[test]
-fn who_logs_out_is_logged_out_in_every_process_by_the_next_refresh() {
-    let mut desk = Desk::new();
-    let mut other = desk.beside();
-    let old = other.ask();
-    let source = desk.source.clone();
-    let out = desk.seat(async move {
-        source.log_out().await?;
-        source.token().await
-    });
-    assert!(desk.error(out).needs_login());
-    // A token that is good is used until the store is looked into.
-    assert_eq!(other.ask(), old);
-    let call = other.reject(&old);
-    assert!(other.error(call).needs_login());
-    assert_eq!(desk.server.requests().len(), 0);
-}
-
-#[test]
-fn a_log_out_during_a_refresh_stands() {
-    let mut desk = Desk::new();
-    let old = desk.ask();
-    desk.server.hold();
-    let waits = desk.reject(&old);
-    assert!(desk.is_waiting(waits));
-    let source = desk.source.clone();
-    let out = desk.seat(async move {
-        source.log_out().await?;
-        source.token().await
-    });
-    assert!(desk.error(out).needs_login());
-    desk.server.release();
-    assert!(desk.error(waits).needs_login());
-    assert!(desk.beside().ask_for_error().needs_login());
-}
-
-/// A store that others change before each swap.
-#[derive(Debug, Default)]
-struct Restless(MemoryStore, Mutex<u64>);
-
-impl Store for Restless {
-    fn load(&self) -> Keeping<'_, Stored> {
-        self.0.load()
-    }
-
-    fn compare_and_swap<'a>(&'a self, _: Version, _: &'a Stored) -> Keeping<'a, bool> {
-        Box::pin(async {
-            let next = {
-                let mut version = self.1.lock().unwrap();
-                *version += 1;
-                *version
-            };
-            let pair = Pair::new(format!("access of others {next}"))
-                .with_refresh(format!("refresh of others {next}"))
-                .with_expires_at(std::time::UNIX_EPOCH);
-            let stored = Stored {
-                version: Version::new(next),
-                pair: Some(pair),
-            };
-            self.0
-                .compare_and_swap(Version::new(next - 1), &stored)
-                .await?;
-            Ok(false)
-        })
-    }
-}
-
-#[test]
-fn who_is_overtaken_again_and_again_gives_up_and_says_so() {
-    let desk = Desk::new();
-    let store = Arc::new(Restless::default());
-    let mut desk = Desk::on(
-        &desk.clock,
-        &desk.wall,
-        &desk.server,
-        store.clone(),
-        |builder| builder,
-    );
-    let (source, login) = (desk.source.clone(), desk.server.login());
-    let call = desk.seat(async move { source.replace(login).await });
-    let error = desk.error(call);
-    assert!(error.work().unwrap().is_store());
-    assert_eq!(
-        error.to_string(),
-        "others changed the token store all the time"
-    );
-    assert_eq!(*store.1.lock().unwrap(), 16);
-}
-
-#[test]
-fn a_login_after_the_store_was_taken_away_counts() {
-    let (mut desk, store) = told();
-    for _ in 0..5 {
-        let token = desk.ask();
-        let call = desk.reject(&token);
-        desk.token(call);
-    }
-    assert_eq!(desk.ask().version().get(), 6);
-    // As when its file is deleted: the versions begin anew.
-    store.wipe();
-    let new = desk.login();
-    assert_eq!(new.version().get(), 1);
-    assert_eq!(desk.ask(), new);
-    let call = desk.reject(&new);
-    assert_eq!(desk.token(call).version().get(), 2);
 }

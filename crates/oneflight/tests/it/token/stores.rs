@@ -22,6 +22,8 @@ struct Orders {
     /// A swap that fails is done all the same.
     done_all_the_same: bool,
     swaps: u32,
+    /// The swap that brings this access token is done, and its answer comes late.
+    late: Option<String>,
 }
 
 impl Told {
@@ -39,6 +41,16 @@ impl Told {
         waiting.into_iter().for_each(Waker::wake);
     }
 
+    /// The swap that brings this access token is done, and answered once `answer_now` says so.
+    pub(crate) fn answer_late(&self, access: &str) {
+        self.orders.lock().unwrap().late = Some(access.to_owned());
+    }
+
+    pub(crate) fn answer_now(&self) {
+        self.orders.lock().unwrap().late = None;
+        self.release();
+    }
+
     pub(crate) fn fail_loads(&self, times: u32) {
         self.orders.lock().unwrap().fail_loads = times;
     }
@@ -52,6 +64,18 @@ impl Told {
     /// Everything is gone.
     pub(crate) fn wipe(&self) {
         *self.inner.lock().unwrap() = Arc::default();
+    }
+
+    async fn wait_while(&self, waits: impl Fn(&Orders) -> bool) {
+        poll_fn(|context| {
+            let mut orders = self.orders.lock().unwrap();
+            if !waits(&orders) {
+                return Poll::Ready(());
+            }
+            orders.waiting.push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
     }
 
     fn inner(&self) -> Arc<MemoryStore> {
@@ -83,17 +107,7 @@ impl Store for Told {
 
     fn compare_and_swap<'a>(&'a self, expected: Version, stored: &'a Stored) -> Keeping<'a, bool> {
         Box::pin(async move {
-            poll_fn(|context| {
-                let mut orders = self.orders.lock().unwrap();
-                match orders.held {
-                    true => {
-                        orders.waiting.push(context.waker().clone());
-                        Poll::Pending
-                    }
-                    false => Poll::Ready(()),
-                }
-            })
-            .await;
+            self.wait_while(|orders| orders.held).await;
             let (fails, done) = {
                 let mut orders = self.orders.lock().unwrap();
                 orders.swaps += 1;
@@ -105,7 +119,14 @@ impl Store for Told {
                 }
                 return Err("the disk is full".into());
             }
-            self.inner().compare_and_swap(expected, stored).await
+            let swapped = self.inner().compare_and_swap(expected, stored).await;
+            let brings = |late: &String| {
+                let pair = stored.pair.as_ref();
+                pair.is_some_and(|pair| pair.access().expose() == late)
+            };
+            self.wait_while(|orders| orders.late.as_ref().is_some_and(brings))
+                .await;
+            swapped
         })
     }
 }
