@@ -5,6 +5,7 @@ use super::failure::RefreshError;
 use super::pair::Grant;
 use super::schedule::Ahead;
 use super::secret::Secret;
+use super::send::first_pause;
 use super::slot::{Chance, Limits, Name, Refresher, Slot};
 use super::source::TokenSource;
 use super::state::{Means, State};
@@ -50,9 +51,16 @@ pub struct Builder<E> {
     store: Arc<dyn Store>,
     lease: Option<Arc<dyn Lease>>,
     limits: Limits,
+    /// None: what leaves room for another request within the grace.
+    answer: Option<Duration>,
     hook: Hook<E>,
     seed: Option<u64>,
 }
+
+/// The longest that a request may take, unless it is told otherwise; and if there is no grace, so that nothing is gained by sending it
+/// again.
+const ANSWER: Duration = Duration::from_secs(4);
+const ONLY_ANSWER: Duration = Duration::from_secs(10);
 
 impl<E> TokenSource<E> {
     /// Makes a source. Ages are measured by the clock; refreshes are flown by tasks, which go on without their callers.
@@ -72,9 +80,10 @@ impl<E> TokenSource<E> {
                     skew: Duration::from_secs(10),
                 },
                 grace: Duration::from_secs(10),
-                answer: Duration::from_secs(10),
+                answer: ANSWER,
                 flight: Duration::from_secs(60),
             },
+            answer: None,
             hook: Hook(None),
             seed: None,
         }
@@ -138,9 +147,12 @@ impl<E> Builder<E> {
         self
     }
 
-    /// So long a request may take; past it, its answer counts as lost. As usual, ten seconds.
+    /// So long a request may take; past it, its answer counts as lost, and it is sent again if there is still [`grace`](Self::grace).
+    /// As usual, four seconds, and two fifths of a shorter grace; ten seconds without a grace, where nothing is sent again.
+    ///
+    /// It has to leave room for that second request: see the panics of [`build`](Self::build).
     pub fn answer_limit(mut self, time: Duration) -> Self {
-        self.limits.answer = time;
+        self.answer = Some(time);
         self
     }
 
@@ -170,6 +182,11 @@ impl<E> Builder<E> {
     /// It must not ask the source for a token: that would wait for itself, and gets an error
     /// ([`Error::is_reentrant`](crate::Error::is_reentrant)). It may be polled by any of the callers; what only works in one runtime
     /// needs all of them there.
+    ///
+    /// # Panics
+    /// If there is a [`grace`](Self::grace), and an [`answer_limit`](Self::answer_limit) that leaves no time to send a request again
+    /// within it: an answer that is lost in silence would cost the login. A server that takes longer than that needs a longer grace, or
+    /// one of zero, if it has none.
     pub fn build<F, R>(self, refresh: F) -> TokenSource<E>
     where
         F: Fn(Secret) -> R + Send + Sync + 'static,
@@ -186,6 +203,9 @@ impl<E> Builder<E> {
 
     /// Makes a source that needs no refresh token: `mint` is called for each access token, with client credentials, say, or at a
     /// metadata server.
+    ///
+    /// # Panics
+    /// As [`build`](Self::build).
     ///
     /// # Examples
     /// ```
@@ -205,10 +225,11 @@ impl<E> Builder<E> {
         self.make(Means::Mint, Box::new(move |_| Box::pin(mint())))
     }
 
-    fn make(self, means: Means, refresher: Refresher<E>) -> TokenSource<E>
+    fn make(mut self, means: Means, refresher: Refresher<E>) -> TokenSource<E>
     where
         E: Send + Sync + 'static,
     {
+        self.limits.answer = answer(self.answer, self.limits.grace);
         let flights = Group::builder()
             .clock(Arc::clone(&self.clock))
             .max_flight(self.limits.flight)
@@ -231,6 +252,21 @@ impl<E> Builder<E> {
     }
 }
 
+/// How long a request may take, so that there is time to send it again within the grace.
+fn answer(told: Option<Duration>, grace: Duration) -> Duration {
+    match told {
+        _ if grace.is_zero() => told.unwrap_or(ONLY_ANSWER),
+        None => ANSWER.min(grace / 5 * 2),
+        Some(limit) => {
+            assert!(
+                limit.saturating_add(first_pause(grace)) < grace,
+                "an answer limit of {limit:?} leaves no time to send a refresh again within the grace of {grace:?}"
+            );
+            limit
+        }
+    }
+}
+
 impl<E> fmt::Debug for Builder<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
@@ -238,6 +274,7 @@ impl<E> fmt::Debug for Builder<E> {
             .field("store", &self.store)
             .field("lease", &self.lease)
             .field("limits", &self.limits)
+            .field("answer", &self.answer)
             .field("on_event", &self.hook)
             .finish_non_exhaustive()
     }

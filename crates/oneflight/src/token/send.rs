@@ -11,8 +11,13 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-/// After a lost answer the first pause is this long; each is twice the one before.
+/// After a lost answer the first pause is this long, at most; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// How long the first pause is, so that even in a short grace there is time for another request.
+pub(super) fn first_pause(grace: Duration) -> Duration {
+    FIRST_PAUSE.min(grace / 5)
+}
 
 /// What the server gave, and when it was asked for it.
 pub(super) struct Granted {
@@ -23,7 +28,7 @@ pub(super) struct Granted {
 /// Sends a request until there is an answer, or the grace is over. Once an answer is lost, a server that has no time now is asked
 /// again, too: the grace runs, and nobody else may ask in time.
 pub(super) async fn send<E>(slot: &Slot<E>, ask: &Ask) -> Result<Granted, Failure<E>> {
-    let mut pause = FIRST_PAUSE;
+    let mut pause = first_pause(slot.limits.grace);
     let first = ask.doubt.unwrap_or_else(|| slot.now());
     let mut lost = ask.doubt.is_some();
     loop {

@@ -109,6 +109,7 @@ impl Run {
                 builder
                     .lease(lease)
                     .seed(seed + number)
+                    .grace(2 * ANSWER)
                     .answer_limit(ANSWER)
             })
         };

@@ -9,9 +9,10 @@ use oneflight::token::{Builder, Grant, MemoryStore, Pair, RefreshError, TokenSou
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Requests may take a quarter of an hour.
+/// Requests may take a quarter of an hour, and are not sent again.
 fn patient(builder: Builder<No>) -> Builder<No> {
     let limit = Duration::from_secs(900);
+    let builder = builder.grace(Duration::ZERO);
     builder.answer_limit(limit).flight_limit(limit)
 }
 

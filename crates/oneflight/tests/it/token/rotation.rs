@@ -3,7 +3,7 @@
 use super::authority::{Authority, Fate};
 use super::desk::{Desk, HandWall};
 use super::stores::Told;
-use crate::script::HandClock;
+use crate::script::{HandClock, muted};
 use oneflight::token::{MemoryStore, Pair, Store, Stored, Version};
 use oneflight::{Acquiring, Fence, Leading, Lease, LeaseError, Releasing};
 use std::future::poll_fn;
@@ -158,7 +158,10 @@ fn a_lease_is_given_back_by_a_flight_that_takes_too_long() {
     let lease = Local::default();
     let mut desk = Desk::with({
         let lease = lease.clone();
-        |builder| builder.lease(lease).answer_limit(Duration::MAX)
+        |builder| {
+            let builder = builder.lease(lease).grace(Duration::ZERO);
+            builder.answer_limit(Duration::MAX)
+        }
     });
     desk.advance_secs(3600);
     desk.server.next([Fate::Silent]);
@@ -290,6 +293,57 @@ fn e13_a_request_without_an_answer_is_lost_after_its_limit() {
 }
 
 #[test]
+fn e13_as_usual_an_answer_lost_in_silence_is_asked_for_again_within_the_grace() {
+    let mut desk = Desk::new();
+    desk.server.grace(Duration::from_secs(10));
+    desk.advance_secs(3600);
+    desk.server.next([Fate::Silent, Fate::Silent]);
+    let call = desk.call();
+    for _ in 0..100 {
+        desk.advance(Duration::from_millis(100));
+    }
+    // Four seconds each, and pauses of 250 and 500 ms.
+    assert_eq!(desk.token(call).expose(), "access-4");
+    assert_eq!(desk.server.requests(), ["refresh-1"; 3]);
+    assert_eq!(desk.server.revoked(), 0);
+}
+
+#[test]
+fn e13_in_any_grace_there_is_time_to_send_a_request_again() {
+    for millis in [1, 10, 100, 1000, 3000, 10_000, 60_000] {
+        let grace = Duration::from_millis(millis);
+        let mut desk = Desk::with(|builder| builder.grace(grace));
+        desk.server.grace(grace);
+        desk.advance_secs(3600);
+        desk.server.next([Fate::Silent]);
+        let call = desk.call();
+        desk.settle();
+        (0..200).for_each(|_| desk.advance(grace / 200));
+        assert_eq!(desk.token(call).expose(), "access-3", "{grace:?}");
+        assert_eq!(desk.server.revoked(), 0);
+    }
+}
+
+#[test]
+fn e13_a_limit_that_leaves_no_time_to_send_a_request_again_is_refused() {
+    let with = |answer: u64, grace: u64| {
+        muted(|| {
+            Desk::with(|builder| {
+                let builder = builder.grace(Duration::from_secs(grace));
+                builder.answer_limit(Duration::from_secs(answer))
+            });
+        })
+    };
+    assert_eq!(with(9, 10), Ok(()));
+    assert_eq!(with(900, 0), Ok(()), "nothing is sent again");
+    assert_eq!(
+        with(10, 10),
+        Err("an answer limit of 10s leaves no time to send a refresh again within the grace of 10s".to_owned())
+    );
+    assert!(with(u64::MAX, 1).is_err());
+}
+
+#[test]
 fn past_the_grace_a_token_in_doubt_is_not_sent_while_there_is_something_to_lose() {
     let mut desk = Desk::new();
     // This server revokes a family whose refresh token comes twice.
@@ -342,7 +396,7 @@ fn a_token_is_in_doubt_when_what_sent_it_panics() {
     let mut desk = Desk::with(|builder| builder.grace(Duration::ZERO));
     desk.advance_secs(3300);
     desk.server.next([Fate::Panics]);
-    let quiet = crate::script::muted(|| {
+    let quiet = muted(|| {
         assert_eq!(desk.ask().expose(), "access-1");
         desk.settle();
     });
