@@ -12,7 +12,7 @@ use std::time::Duration;
 ///
 /// | | was the refresh token spent? | what follows |
 /// |---|---|---|
-/// | [`transient`](Self::transient) | no: the request never got there, or was turned away (429, 503) | all who wait are told, the next call tries again |
+/// | [`transient`](Self::transient) | no: the request never got there, or was turned away (429, 503) | all who wait are told, and after a pause the next call tries again |
 /// | [`refused`](Self::refused) | no: the server will not have this request (`invalid_client`, `invalid_scope`) | the same |
 /// | [`lost`](Self::lost) | perhaps: it was sent, and no answer came | the same token is sent again, within the grace |
 /// | [`invalid_grant`](Self::invalid_grant) | it is worth nothing any more | a new login, unless the store has a newer pair |
@@ -71,7 +71,8 @@ impl<E> RefreshError<E> {
         Self::new(Kind::InvalidGrant, error)
     }
 
-    /// With the time that the server asks to be left in peace: no refresh begins in the background before that.
+    /// With the time that the server asks to be left in peace: no refresh begins before that, though after an hour one may all the
+    /// same.
     pub fn retry_after(mut self, time: Duration) -> Self {
         self.retry_after = Some(time);
         self
@@ -107,7 +108,11 @@ impl<E> From<E> for RefreshError<E> {
 /// assert_eq!(error.to_string(), "nobody is logged in");
 /// # }
 /// ```
-pub struct Failure<E>(Arc<Why<E>>);
+pub struct Failure<E> {
+    why: Arc<Why<E>>,
+    /// Before that no flight begins.
+    again_in: Option<Duration>,
+}
 
 #[derive(Debug)]
 enum Why<E> {
@@ -124,11 +129,16 @@ enum Why<E> {
     /// Others changed the store again and again.
     Overtaken,
     Lease(LeaseError),
+    /// The flight was ended before it had an end: it was overdue, or what it called panicked.
+    CutOff,
 }
 
 impl<E> Failure<E> {
     fn new(why: Why<E>) -> Self {
-        Self(Arc::new(why))
+        Self {
+            why: Arc::new(why),
+            again_in: None,
+        }
     }
 
     pub(super) fn refresh(error: RefreshError<E>) -> Self {
@@ -163,10 +173,30 @@ impl<E> Failure<E> {
         Self::new(Why::Lease(error))
     }
 
+    pub(super) fn cut_off() -> Self {
+        Self::new(Why::CutOff)
+    }
+
+    /// The same, and that no flight begins before that.
+    pub(super) fn again_in(&self, time: Duration) -> Self {
+        Self {
+            why: Arc::clone(&self.why),
+            again_in: Some(time),
+        }
+    }
+
+    /// How long the server asked to be left in peace.
+    pub(super) fn wish(&self) -> Option<Duration> {
+        match &*self.why {
+            Why::Refresh(error) => error.retry_after,
+            _ => None,
+        }
+    }
+
     /// True if only a new login helps: the refresh token is refused, or there is none. Then
     /// [`replace`](super::TokenSource::replace) the pair.
     pub fn needs_login(&self) -> bool {
-        match &*self.0 {
+        match &*self.why {
             Why::LoggedOut | Why::NoRefreshToken => true,
             Why::Refresh(error) => error.kind == Kind::InvalidGrant,
             _ => false,
@@ -175,17 +205,17 @@ impl<E> Failure<E> {
 
     /// True if the server was not reached, or turned the request away for now.
     pub fn is_transient(&self) -> bool {
-        matches!(&*self.0, Why::Refresh(error) if error.kind == Kind::Transient)
+        matches!(&*self.why, Why::Refresh(error) if error.kind == Kind::Transient)
     }
 
     /// True if the server refuses the request for a reason other than the refresh token.
     pub fn is_refused(&self) -> bool {
-        matches!(&*self.0, Why::Refresh(error) if error.kind == Kind::Refused)
+        matches!(&*self.why, Why::Refresh(error) if error.kind == Kind::Refused)
     }
 
     /// True if a refresh was sent and not answered, now or before, so that the refresh token is in doubt.
     pub fn is_lost(&self) -> bool {
-        match &*self.0 {
+        match &*self.why {
             Why::Silent(_) | Why::InDoubt => true,
             Why::Refresh(error) => error.kind == Kind::Lost,
             _ => false,
@@ -195,28 +225,43 @@ impl<E> Failure<E> {
     /// True if the store failed, or was changed by others all the time. A pair that could not be kept is not lost: the next call
     /// keeps it first.
     pub fn is_store(&self) -> bool {
-        matches!(&*self.0, Why::Store(..) | Why::Overtaken)
+        matches!(&*self.why, Why::Store(..) | Why::Overtaken)
     }
 
     /// True if the lease could not be had.
     pub fn is_lease(&self) -> bool {
-        matches!(&*self.0, Why::Lease(_))
+        matches!(&*self.why, Why::Lease(_))
     }
 
     /// The refresher's own error, if it is what failed.
     pub fn refresher(&self) -> Option<&E> {
-        match &*self.0 {
+        match &*self.why {
             Why::Refresh(error) => Some(&error.error),
             _ => None,
         }
     }
 
-    /// How long the server asked to be left in peace.
+    /// How long no other refresh begins: a pause that grows with each failure, or as long as the server asked, an hour at most. Until
+    /// then every call that can't be served gets this failure at once. None where there is nothing to wait for: a login is needed.
+    ///
+    /// # Examples
+    /// ```
+    /// use oneflight::Tokio;
+    /// use oneflight::token::{RefreshError, TokenSource};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let busy = || RefreshError::transient("503").retry_after(Duration::from_secs(30));
+    /// let source = TokenSource::builder(Tokio, Tokio).build_minting(move || async move { Err(busy()) });
+    /// for _ in 0..100 {
+    ///     let error = source.token().await.unwrap_err();
+    ///     assert!(error.work().unwrap().retry_after().unwrap() <= Duration::from_secs(30));
+    /// }
+    /// assert_eq!(source.stats().sent, 1);
+    /// # }
+    /// ```
     pub fn retry_after(&self) -> Option<Duration> {
-        match &*self.0 {
-            Why::Refresh(error) => error.retry_after,
-            _ => None,
-        }
+        self.again_in.or_else(|| self.wish())
     }
 }
 
@@ -229,19 +274,22 @@ impl<E> Error<Failure<E>> {
 
 impl<E> Clone for Failure<E> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self {
+            why: Arc::clone(&self.why),
+            again_in: self.again_in,
+        }
     }
 }
 
 impl<E: fmt::Debug> fmt::Debug for Failure<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.why.fmt(f)
     }
 }
 
 impl<E> fmt::Display for Failure<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
+        match &*self.why {
             Why::Refresh(error) => f.write_str(match error.kind {
                 Kind::Transient => "the server could not refresh the token now",
                 Kind::Refused => "the server refused to refresh the token",
@@ -259,13 +307,14 @@ impl<E> fmt::Display for Failure<E> {
             Why::Store(tried, _) => write!(f, "the token store failed to {tried}"),
             Why::Overtaken => f.write_str("others changed the token store all the time"),
             Why::Lease(_) => f.write_str("the lease for the refresh could not be had"),
+            Why::CutOff => f.write_str("the last refresh was cut off before its end"),
         }
     }
 }
 
 impl<E: StdError + 'static> StdError for Failure<E> {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match &*self.0 {
+        match &*self.why {
             Why::Refresh(error) => Some(&error.error),
             Why::Store(_, error) | Why::Lease(error) => Some(&**error),
             _ => None,

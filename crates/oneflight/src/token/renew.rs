@@ -16,7 +16,7 @@ use super::pair::{Token, Version};
 use super::schedule::pause;
 use super::send::{Granted, send, within};
 use super::slot::Slot;
-use super::state::{Ask, News, Plan, Unsaved};
+use super::state::{Ask, News, Plan, Start, Unsaved};
 use crate::sync::Arc;
 use std::time::Duration;
 
@@ -29,30 +29,29 @@ const RELEASE: Duration = Duration::from_secs(1);
 /// Finds another token than `asked`.
 pub(super) async fn fly<E>(slot: Arc<Slot<E>>, asked: Option<Token>) -> Result<Token, Failure<E>> {
     let now = slot.now();
-    if let Some(token) = slot.state.lock().begin(asked.as_ref(), now) {
-        return Ok(token);
+    let start = slot.state.lock().begin(asked.as_ref(), now);
+    match start {
+        Start::Go => {}
+        Start::Take(token) => return Ok(token),
+        Start::Fail(why) => return Err(why),
     }
     let airborne = Airborne(Some(&slot));
     let result = lead(&slot, asked.as_ref()).await;
-    airborne.land(&result);
-    result
+    airborne.land(result)
 }
 
 /// The obligation to say how a flight ended (M1).
 struct Airborne<'s, E>(Option<&'s Slot<E>>);
 
 impl<E> Airborne<'_, E> {
-    fn land(mut self, result: &Result<Token, Failure<E>>) {
-        let Some(slot) = self.0.take() else { return };
-        match result {
-            Ok(_) => slot.state.lock().landed(),
-            Err(failure) => {
-                retry_later(slot, failure.retry_after());
-                slot.hook.tell(&Event::Failed {
-                    failure,
-                    serving: slot.good(None).is_some(),
-                });
+    fn land(mut self, result: Result<Token, Failure<E>>) -> Result<Token, Failure<E>> {
+        match (self.0.take(), result) {
+            (Some(slot), Ok(token)) => {
+                let _old = slot.state.lock().landed();
+                Ok(token)
             }
+            (Some(slot), Err(failure)) => Err(failed(slot, failure)),
+            (None, result) => result,
         }
     }
 }
@@ -60,18 +59,29 @@ impl<E> Airborne<'_, E> {
 impl<E> Drop for Airborne<'_, E> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            retry_later(slot, None);
+            let _ = failed(slot, Failure::cut_off());
         }
     }
 }
 
-fn retry_later<E>(slot: &Slot<E>, wish: Option<Duration>) {
+/// A flight has failed: it is told, and for a while none begins. The failure, and how long that is.
+fn failed<E>(slot: &Slot<E>, failure: Failure<E>) -> Failure<E> {
+    let (failures, version) = {
+        let state = slot.state.lock();
+        (state.failures(&failure), state.version())
+    };
+    let wait = failures.map(|failures| {
+        let jitter = slot.jitter(version.unwrap_or_default(), failures);
+        pause(failures, failure.wish(), jitter)
+    });
+    let failure = wait.map_or(failure.clone(), |wait| failure.again_in(wait));
+    slot.hook.tell(&Event::Failed {
+        failure: &failure,
+        serving: slot.good(None).is_some(),
+    });
     let now = slot.now();
-    let mut state = slot.state.lock();
-    let failures = state.failed();
-    let version = state.version().unwrap_or_default();
-    let pause = pause(failures, wish, slot.jitter(version, failures));
-    state.wait_until(now.checked_add(pause), failures);
+    let _old = slot.state.lock().rest(&failure, now, wait);
+    failure
 }
 
 /// Renews under the lease, if there is one.

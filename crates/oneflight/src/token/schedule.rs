@@ -73,13 +73,16 @@ impl Times {
     }
 }
 
+/// The longest that a server is left in peace, whatever it asks: by mistake it may ask for ever.
+const LONGEST_WISH: Duration = Duration::from_secs(60 * 60);
+
 /// How long to wait after so many failures in a row: from a second, doubled, up to a minute, drawn out by up to a half; the server's
-/// own wish if that is longer.
+/// own wish if that is longer, but for no more than an hour.
 pub(super) fn pause(failures: u32, wish: Option<Duration>, jitter: f64) -> Duration {
     let steps = failures.saturating_sub(1).min(6);
     let pause = Duration::from_secs(1 << steps).min(Duration::from_secs(60));
     let drawn = pause + pause.mul_f64(jitter.clamp(0.0, 1.0) / 2.0);
-    wish.map_or(drawn, |wish| wish.max(drawn))
+    wish.map_or(drawn, |wish| wish.min(LONGEST_WISH).max(drawn))
 }
 
 #[cfg(test)]
@@ -150,5 +153,6 @@ mod tests {
         let wish = Some(Duration::from_secs(120));
         assert_eq!(pause(1, wish, 0.0), Duration::from_secs(120));
         assert_eq!(pause(2, Some(Duration::ZERO), 0.0), Duration::from_secs(2));
+        assert_eq!(pause(1, Some(Duration::MAX), 0.0), Duration::from_secs(3600));
     }
 }

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// After a lost answer the first pause is this long, at most; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
+/// More than anybody waits, and within what clocks can tell.
+const FOREVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+
 /// How long the first pause is, so that even in a short grace there is time for another request.
 pub(super) fn first_pause(grace: Duration) -> Duration {
     FIRST_PAUSE.min(grace / 5)
@@ -31,6 +34,10 @@ pub(super) async fn send<E>(slot: &Slot<E>, ask: &Ask) -> Result<Granted, Failur
     let mut pause = first_pause(slot.limits.grace);
     let first = ask.doubt.unwrap_or_else(|| slot.now());
     let mut lost = ask.doubt.is_some();
+    // A flight that only waits is of no use to anybody: it is not kept up for longer than it may take.
+    let ends = slot.now().checked_add(slot.limits.flight.min(FOREVER));
+    let last = first.checked_add(slot.limits.grace.min(FOREVER));
+    let last = last.into_iter().chain(ends).min().unwrap_or(first);
     loop {
         let sent = slot.moment();
         let failure = match attempt(slot, ask, first, lost).await {
@@ -39,12 +46,10 @@ pub(super) async fn send<E>(slot: &Slot<E>, ask: &Ask) -> Result<Granted, Failur
             Err(failure) => return Err(failure),
         };
         lost |= failure.is_lost();
-        pause = pause.max(failure.retry_after().unwrap_or_default());
+        pause = pause.max(failure.wish().unwrap_or_default());
         let again = slot.now().checked_add(pause);
-        let last = first.checked_add(slot.limits.grace);
         // A token that is no refresh token is not spent: there is no hurry to send it again.
-        let allowed = ask.refresh.is_some()
-            && last.is_none_or(|last| again.is_some_and(|again| again < last));
+        let allowed = ask.refresh.is_some() && again.is_some_and(|again| again < last);
         if !allowed {
             return Err(failure);
         }

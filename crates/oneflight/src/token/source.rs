@@ -83,9 +83,10 @@ impl<E: Send + Sync + 'static> TokenSource<E> {
     /// Dropping it changes nothing: a refresh that it waits for, or has started, goes on.
     ///
     /// # Errors
-    /// Why there is no token, shared by all who waited: see [`Failure`], by way of [`Error::work`]. Nothing of it is remembered, but
-    /// that a login is needed ([`Error::needs_login`](Error::needs_login)): that is told at once from then on, until there is another
-    /// pair. While the present token is good, a failed refresh is no error.
+    /// Why there is no token, shared by all who waited: see [`Failure`], by way of [`Error::work`]. For a while
+    /// ([`Failure::retry_after`]) no other refresh begins, and every call gets the same failure at once. That a login is needed
+    /// ([`Error::needs_login`](Error::needs_login)) is told at once until there is another pair. While the present token is good, a
+    /// failed refresh is no error.
     ///
     /// # Panics
     /// If a flight is to be started and the spawner panics, as [`Tokio`](crate::Tokio) does outside of its runtime.

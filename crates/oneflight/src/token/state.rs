@@ -9,7 +9,8 @@
 //! Z1. What came of the store (a pair, or that there is none) takes the place of what is known if its version is greater; or if the
 //!     state is as it was when the store was read (`epoch`): then the store has gone back, and is right.
 //! Z2. What has to go (`Old`) is handed out, to be dropped when the lock is open: in it may be the last of an error of the user's.
-//! Z3. `Held::rejected` and `Held::doubt` are of one pair, and go with it.
+//! Z3. `Held::rejected` and `Held::doubt` are of one pair, and go with it; so does that it has ended, and that it rests.
+//! Z4. After a flight that failed none begins for a while, whoever asks, whatever is known: who can't be served is told of that failure.
 
 use super::event::Stats;
 use super::failure::Failure;
@@ -28,6 +29,9 @@ const CALL_AGAIN: Duration = Duration::from_secs(1);
 pub(super) struct State<E> {
     means: Means,
     phase: Phase<E>,
+    renewal: Renewal<E>,
+    /// Why the last flight failed, while that counts. It is replaced only where it can be handed out (Z2).
+    last: Option<Failure<E>>,
     /// Raised with every change of what is known: to be had before the store is asked, and handed in with what came of that (Z1).
     epoch: u64,
     unsaved: Option<Unsaved>,
@@ -43,10 +47,10 @@ enum Phase<E> {
         why: Failure<E>,
         looked: Instant,
     },
-    Held(Held<E>),
+    Held(Held),
 }
 
-struct Held<E> {
+struct Held {
     token: Token,
     refresh: Option<Secret>,
     /// None if it never expires.
@@ -55,15 +59,22 @@ struct Held<E> {
     rejected: bool,
     /// When its refresh token was first sent without an answer (R3).
     doubt: Option<Instant>,
-    renewal: Renewal<E>,
 }
 
+/// How it stands with the renewal of what is known. `failures` is how many flights have failed in a row.
 enum Renewal<E> {
-    Idle {
-        not_before: Option<Instant>,
+    Idle,
+    /// A flight in the background was called for, and has not begun; after this it is called for again.
+    Called {
+        again: Instant,
         failures: u32,
     },
     Flying {
+        failures: u32,
+    },
+    /// A flight has failed, and before this none begins (Z4).
+    Resting {
+        until: Instant,
         failures: u32,
     },
     /// The refresh token is worth nothing (R4).
@@ -90,6 +101,15 @@ impl Unsaved {
             pair: Some(self.pair.clone()),
         }
     }
+}
+
+/// How a flight begins.
+pub(super) enum Start<E> {
+    Go,
+    /// There is another token already.
+    Take(Token),
+    /// It is not time yet (Z4).
+    Fail(Failure<E>),
 }
 
 /// What a call finds.
@@ -129,7 +149,14 @@ pub(super) enum Means {
 
 /// What was there before, to be dropped under no lock (Z2).
 #[must_use = "it is to be dropped when the lock is open"]
-pub(super) struct Old<E>(#[expect(dead_code, reason = "only to be dropped")] Option<Phase<E>>);
+#[expect(dead_code, reason = "only to be dropped")]
+pub(super) struct Old<E>(Option<(Phase<E>, Renewal<E>)>, Option<Failure<E>>);
+
+impl<E> Old<E> {
+    fn nothing() -> Self {
+        Self(None, None)
+    }
+}
 
 /// A failure that is news: nothing but a login helps from now on.
 pub(super) struct News<E>(pub(super) Failure<E>);
@@ -139,6 +166,8 @@ impl<E> State<E> {
         Self {
             means,
             phase: Phase::Unknown,
+            renewal: Renewal::Idle,
+            last: None,
             epoch: 0,
             unsaved: None,
             stats: Stats::default(),
@@ -147,14 +176,34 @@ impl<E> State<E> {
 
     /// What a call finds. A flight that is to be started in the background is noted as called for.
     pub(super) fn look(&mut self, now: Instant) -> Look<E> {
-        match &mut self.phase {
+        let resting = self.resting(now);
+        let held = match &self.phase {
             Phase::Out { why, looked, .. }
                 if self.means == Means::Refresh && is_within(now, *looked, LOOK_AGAIN) =>
             {
+                return Look::Fail(why.clone());
+            }
+            Phase::Unknown | Phase::Out { .. } => return resting.map_or(Look::Wait(None), Look::Fail),
+            Phase::Held(held) => held,
+        };
+        let token = held.token.clone();
+        match (held.stage(now), &self.renewal) {
+            (Stage::Fresh, _) => Look::Use(token),
+            (Stage::Due | Stage::Edge, Renewal::Ended { .. }) => Look::Use(token),
+            (Stage::Due | Stage::Edge, _) if resting.is_some() => Look::Use(token),
+            (Stage::Due, Renewal::Flying { .. }) => Look::Use(token),
+            (Stage::Due, Renewal::Called { again, .. }) if now < *again => Look::Use(token),
+            (Stage::Due, renewal) => {
+                if let Some(again) = now.checked_add(CALL_AGAIN) {
+                    let failures = renewal.failures();
+                    self.renewal = Renewal::Called { again, failures };
+                }
+                Look::Renew(token)
+            }
+            (Stage::Over, Renewal::Ended { why, looked }) if is_within(now, *looked, LOOK_AGAIN) => {
                 Look::Fail(why.clone())
             }
-            Phase::Unknown | Phase::Out { .. } => Look::Wait(None),
-            Phase::Held(held) => held.look(now),
+            (Stage::Edge | Stage::Over, _) => resting.map_or(Look::Wait(Some(token)), Look::Fail),
         }
     }
 
@@ -173,18 +222,19 @@ impl<E> State<E> {
         (held.stage(now) != Stage::Over).then(|| held.token.clone())
     }
 
-    /// A flight begins, to find another token than `asked`: it gets that, if it is there by now.
-    pub(super) fn begin(&mut self, asked: Option<&Token>, now: Instant) -> Option<Token> {
-        let Phase::Held(held) = &mut self.phase else {
-            return None;
-        };
-        if let Some(token) = held.usable(asked, now) {
-            return Some(token);
+    /// A flight begins, to find another token than `asked`: if that is not there by now, and if it is time.
+    pub(super) fn begin(&mut self, asked: Option<&Token>, now: Instant) -> Start<E> {
+        if let Some(token) = self.usable(asked, now) {
+            return Start::Take(token);
         }
-        if let Renewal::Idle { failures, .. } = held.renewal {
-            held.renewal = Renewal::Flying { failures };
+        if let Some(why) = self.resting(now) {
+            return Start::Fail(why);
         }
-        None
+        if !matches!(self.renewal, Renewal::Ended { .. }) {
+            let failures = self.renewal.failures();
+            self.renewal = Renewal::Flying { failures };
+        }
+        Start::Go
     }
 
     /// Another token than `asked` that a caller can be sent away with.
@@ -192,36 +242,50 @@ impl<E> State<E> {
         self.held()?.usable(asked, now)
     }
 
-    /// A flight is over, and did not renew what it began with; how many have failed in a row, to say when to try again.
-    pub(super) fn failed(&mut self) -> u32 {
-        self.stats.failed += 1;
-        match &self.phase {
-            Phase::Held(held) => match held.renewal {
-                Renewal::Idle { failures, .. } | Renewal::Flying { failures } => failures + 1,
-                Renewal::Ended { .. } => 0,
-            },
-            _ => 0,
-        }
+    /// How many flights have failed in a row, with the one that is up and fails for this reason. None if there is nothing to wait for:
+    /// when a login is looked for again is another's to say.
+    pub(super) fn failures(&self, why: &Failure<E>) -> Option<u32> {
+        let waits = self.means == Means::Mint || !why.needs_login();
+        waits.then(|| self.renewal.failures().saturating_add(1))
     }
 
-    /// No flight begins in the background before this.
-    pub(super) fn wait_until(&mut self, not_before: Option<Instant>, failures: u32) {
-        if let Phase::Held(held) = &mut self.phase
-            && !matches!(held.renewal, Renewal::Ended { .. })
-        {
-            held.renewal = Renewal::Idle {
-                not_before,
-                failures,
-            };
-        }
+    /// The flight that is up has failed: none begins for a while, if that is told. If another pair has come meanwhile from elsewhere,
+    /// or this one has ended, that counts (Z3).
+    pub(super) fn rest(
+        &mut self,
+        why: &Failure<E>,
+        now: Instant,
+        wait: Option<Duration>,
+    ) -> Old<E> {
+        self.stats.failed += 1;
+        let failures = match &mut self.renewal {
+            Renewal::Flying { failures } => failures.saturating_add(1),
+            Renewal::Ended { looked, .. } => {
+                *looked = now;
+                return Old::nothing();
+            }
+            _ => return Old::nothing(),
+        };
+        let until = wait.and_then(|wait| now.checked_add(wait));
+        self.renewal = until.map_or(Renewal::Idle, |until| Renewal::Resting { until, failures });
+        Old(None, self.last.replace(why.clone()))
     }
 
     /// A flight is over, and has found a token.
-    pub(super) fn landed(&mut self) {
-        if let Phase::Held(held) = &mut self.phase
-            && matches!(held.renewal, Renewal::Flying { .. })
-        {
-            held.renewal = Renewal::idle();
+    pub(super) fn landed(&mut self) -> Old<E> {
+        if let Renewal::Flying { .. } = self.renewal {
+            self.renewal = Renewal::Idle;
+        }
+        Old(None, self.last.take())
+    }
+
+    /// Why no flight begins now, and for how long that is so (Z4).
+    fn resting(&self, now: Instant) -> Option<Failure<E>> {
+        match (&self.renewal, &self.last) {
+            (Renewal::Resting { until, .. }, Some(why)) if now < *until => {
+                Some(why.again_in(until.saturating_duration_since(now)))
+            }
+            _ => None,
         }
     }
 
@@ -240,20 +304,18 @@ impl<E> State<E> {
         now: Instant,
     ) -> (Result<bool, News<E>>, Old<E>) {
         if !self.may_take(stored.version, epoch) {
-            return (Ok(false), Old(None));
+            return (Ok(false), Old::nothing());
         }
         match (&stored.pair, &mut self.phase) {
             (Some(pair), Phase::Held(held)) if held.token.is_of(stored.version, pair) => {
-                if let Renewal::Ended { looked, .. } = &mut held.renewal {
+                if let Renewal::Ended { looked, .. } = &mut self.renewal {
                     *looked = now;
                 }
-                (Ok(false), Old(None))
+                (Ok(false), Old::nothing())
             }
-            (Some(pair), phase) => {
-                let held = Phase::held(stored.version, pair, times);
-                self.epoch += 1;
+            (Some(pair), _) => {
                 self.stats.found += 1;
-                (Ok(true), Old(Some(std::mem::replace(phase, held))))
+                (Ok(true), self.put(Phase::held(stored.version, pair, times), true))
             }
             (
                 None,
@@ -263,23 +325,35 @@ impl<E> State<E> {
             ) => {
                 (*version, *looked) = (stored.version, now);
                 self.epoch += 1;
-                (Ok(false), Old(None))
+                (Ok(false), Old::nothing())
             }
-            (None, phase) => {
+            (None, _) => {
                 let why = Failure::logged_out();
                 let out = Phase::Out {
                     version: stored.version,
                     why: why.clone(),
                     looked: now,
                 };
-                let old = Old(Some(std::mem::replace(phase, out)));
-                self.epoch += 1;
+                let old = self.put(out, true);
                 match self.means {
                     Means::Refresh => (Err(News(why)), old),
                     Means::Mint => (Ok(false), old),
                 }
             }
         }
+    }
+
+    /// Puts what is known in the place of what was. A flight that has found it goes on, and has not failed so far; one that is up when
+    /// it comes from elsewhere has nothing more to say (Z3).
+    fn put(&mut self, phase: Phase<E>, found: bool) -> Old<E> {
+        self.epoch += 1;
+        let renewal = match (&self.renewal, found) {
+            (Renewal::Flying { .. }, true) => Renewal::Flying { failures: 0 },
+            _ => Renewal::Idle,
+        };
+        let phase = std::mem::replace(&mut self.phase, phase);
+        let renewal = std::mem::replace(&mut self.renewal, renewal);
+        Old(Some((phase, renewal)), self.last.take())
     }
 
     /// Takes a pair that the store, read at `epoch`, has been given since: by a flight, or by a login. Its token; none if something
@@ -292,29 +366,26 @@ impl<E> State<E> {
         epoch: u64,
     ) -> (Option<Token>, Old<E>) {
         if !self.may_take(version, epoch) {
-            return (None, Old(None));
+            return (None, Old::nothing());
         }
-        self.epoch += 1;
         self.unsaved = None;
         let token = Token::new(version, pair);
         let held = Phase::Held(Held::new(token.clone(), pair, times));
-        let old = std::mem::replace(&mut self.phase, held);
-        (Some(token), Old(Some(old)))
+        (Some(token), self.put(held, false))
     }
 
     /// The store, read at `epoch`, has been emptied since.
     pub(super) fn leave(&mut self, version: Version, epoch: u64, now: Instant) -> Old<E> {
         if !self.may_take(version, epoch) {
-            return Old(None);
+            return Old::nothing();
         }
-        self.epoch += 1;
         self.unsaved = None;
         let out = Phase::Out {
             version,
             why: Failure::logged_out(),
             looked: now,
         };
-        Old(Some(std::mem::replace(&mut self.phase, out)))
+        self.put(out, false)
     }
 
     /// True if what came of the store, which was read at `epoch`, is not older than what is known (Z1).
@@ -344,7 +415,7 @@ impl<E> State<E> {
             Phase::Unknown => return Plan::Fail(Failure::logged_out()),
         };
         let in_doubt = held.doubt.is_some_and(|at| !is_within(now, at, grace));
-        match (&held.renewal, &held.refresh) {
+        match (&self.renewal, &held.refresh) {
             (Renewal::Ended { why, .. }, _) => Plan::Fail(why.clone()),
             (_, None) if self.means == Means::Refresh => {
                 Plan::End(held.token.version(), Failure::no_refresh_token())
@@ -375,15 +446,12 @@ impl<E> State<E> {
         why: &Failure<E>,
         now: Instant,
     ) -> Option<News<E>> {
-        let Phase::Held(held) = &mut self.phase else {
-            return None;
-        };
         // What needs no refresh token may do so again: its refresher knows no login.
         let fresh = self.means == Means::Refresh
-            && held.token.version() == version
-            && !matches!(held.renewal, Renewal::Ended { .. });
+            && self.held().is_some_and(|held| held.token.version() == version)
+            && !matches!(self.renewal, Renewal::Ended { .. });
         fresh.then(|| {
-            held.renewal = Renewal::Ended {
+            self.renewal = Renewal::Ended {
                 why: why.clone(),
                 looked: now,
             };
@@ -408,7 +476,7 @@ impl<E> State<E> {
         }
     }
 
-    fn held(&self) -> Option<&Held<E>> {
+    fn held(&self) -> Option<&Held> {
         match &self.phase {
             Phase::Held(held) => Some(held),
             Phase::Unknown | Phase::Out { .. } => None,
@@ -422,7 +490,7 @@ impl<E> Phase<E> {
     }
 }
 
-impl<E> Held<E> {
+impl Held {
     fn new(token: Token, pair: &Pair, times: Option<Times>) -> Self {
         Self {
             token,
@@ -430,7 +498,6 @@ impl<E> Held<E> {
             times,
             rejected: false,
             doubt: None,
-            renewal: Renewal::idle(),
         }
     }
 
@@ -446,38 +513,15 @@ impl<E> Held<E> {
         let good = matches!(self.stage(now), Stage::Fresh | Stage::Due);
         (good && asked != Some(&self.token)).then(|| self.token.clone())
     }
-
-    fn look(&mut self, now: Instant) -> Look<E> {
-        let token = self.token.clone();
-        let stage = self.stage(now);
-        match (stage, &mut self.renewal) {
-            (Stage::Fresh, _) => Look::Use(token),
-            (Stage::Due | Stage::Edge, Renewal::Ended { .. }) => Look::Use(token),
-            (Stage::Due | Stage::Edge, Renewal::Idle { not_before, .. })
-                if not_before.is_some_and(|at| now < at) =>
-            {
-                Look::Use(token)
-            }
-            (Stage::Due, Renewal::Idle { not_before, .. }) => {
-                *not_before = now.checked_add(CALL_AGAIN);
-                Look::Renew(token)
-            }
-            (Stage::Due, Renewal::Flying { .. }) => Look::Use(token),
-            (Stage::Over, Renewal::Ended { why, looked })
-                if is_within(now, *looked, LOOK_AGAIN) =>
-            {
-                Look::Fail(why.clone())
-            }
-            (Stage::Edge | Stage::Over, _) => Look::Wait(Some(token)),
-        }
-    }
 }
 
 impl<E> Renewal<E> {
-    fn idle() -> Self {
-        Self::Idle {
-            not_before: None,
-            failures: 0,
+    fn failures(&self) -> u32 {
+        match self {
+            Self::Idle | Self::Ended { .. } => 0,
+            Self::Called { failures, .. }
+            | Self::Flying { failures }
+            | Self::Resting { failures, .. } => *failures,
         }
     }
 }

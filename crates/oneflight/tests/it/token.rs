@@ -7,6 +7,7 @@ mod model;
 mod overtaken;
 mod processes;
 mod refresh;
+mod rest;
 mod rotation;
 mod secrets;
 mod store;

@@ -63,13 +63,13 @@ fn step(dice: &mut Dice, kind: Kind) -> Step {
     };
     let which = usize::try_from(dice.below(4)).unwrap_or_default();
     match (dice.below(24), kind) {
-        (0..6, _) => Step::Call(at),
-        (6..8, _) => Step::Reject(at, which),
+        (0..4, _) => Step::Call(at),
+        (4..8, _) => Step::Reject(at, which),
         (8..11, _) => Step::Poll(at, which),
         (11, _) => Step::Drop(at, which),
-        (12..15, _) => Step::Settle(at),
-        (15, _) => Step::Login(at),
-        (16..18, _) => Step::Pass([1, 2, 300, 3600][which]),
+        (12..14, _) => Step::Settle(at),
+        (14, _) => Step::Login(at),
+        (15..18, _) => Step::Pass([1, 2, 300, 3600][which]),
         (18, _) => Step::Hold,
         (19, _) => Step::Release,
         (20, _) => Step::Fate(Fate::Busy(None)),
@@ -221,6 +221,8 @@ impl Run {
         self.server.forget_fates();
         // Time for the pauses after lost answers.
         (0..40).for_each(|_| self.pass(Duration::from_secs(1)));
+        // And for that after many flights that failed.
+        self.pass(Duration::from_secs(120));
         for at in 0..self.desks.len() {
             for &call in &self.calls[at] {
                 assert!(!self.desks[at].is_waiting(call), "a call waits for ever");

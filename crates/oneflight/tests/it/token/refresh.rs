@@ -91,7 +91,9 @@ fn a_rejected_token_is_not_served_when_the_refresh_fails() {
     desk.server.next([Fate::Busy(None)]);
     let call = desk.reject(&old);
     assert!(desk.error(call).work().unwrap().is_transient());
-    // Nor later: the next call tries again.
+    // Nor later: once it is time, the next call tries again.
+    assert!(desk.ask_for_error().work().unwrap().is_transient());
+    desk.advance_secs(2);
     assert_eq!(desk.ask().expose(), "access-2");
 }
 
@@ -127,7 +129,7 @@ fn a_token_is_renewed_in_the_background_once_somebody_asks_for_it() {
 }
 
 #[test]
-fn e9_all_who_wait_for_a_failed_refresh_are_told_and_the_next_call_tries_again() {
+fn e9_all_who_wait_for_a_failed_refresh_are_told_and_the_next_call_after_a_pause_tries_again() {
     let mut desk = Desk::new();
     desk.advance_secs(3600);
     desk.server.hold();
@@ -143,6 +145,7 @@ fn e9_all_who_wait_for_a_failed_refresh_are_told_and_the_next_call_tries_again()
     assert_eq!(first.work().unwrap().refresher().unwrap().0, "503");
     assert!(!first.needs_login());
     assert_eq!(desk.server.requests().len(), 1);
+    desk.advance_secs(2);
     assert_eq!(desk.ask().expose(), "access-2");
 }
 
@@ -153,6 +156,7 @@ fn e9_a_refused_request_is_told_as_such() {
     desk.server.next([Fate::Refused]);
     let error = desk.ask_for_error();
     assert!(error.work().unwrap().is_refused() && !error.needs_login());
+    desk.advance_secs(2);
     assert_eq!(desk.ask().expose(), "access-2");
 }
 
@@ -364,5 +368,6 @@ fn a_source_that_needs_no_refresh_token_mints_when_it_must() {
     assert!(ask().unwrap_err().needs_login());
     // It has no login that could have ended.
     *fails.lock().unwrap() = false;
+    clock.advance(Duration::from_secs(2));
     assert_eq!(ask().unwrap().expose(), "minted 3");
 }

@@ -55,6 +55,11 @@ impl Told {
         self.orders.lock().unwrap().fail_loads = times;
     }
 
+    /// How many loads are yet to fail.
+    pub(crate) fn loads_to_fail(&self) -> u32 {
+        self.orders.lock().unwrap().fail_loads
+    }
+
     pub(crate) fn fail_swaps(&self, times: u32, done_all_the_same: bool) {
         let mut orders = self.orders.lock().unwrap();
         orders.fail_swaps = times;
