@@ -169,8 +169,8 @@ impl<E> Builder<E> {
         self
     }
 
-    /// Is told what becomes of the source, by whoever does it, at once, and before any caller gets to see it. No lock is held
-    /// meanwhile; a panic ends there.
+    /// Is told what becomes of the source, by whoever does it, and before any caller gets to see it: what is told is true of the store
+    /// or of the server, and is taken over once this has returned. No lock is held meanwhile; a panic ends there.
     pub fn on_event(mut self, told: impl Fn(&Event<'_, E>) + Send + Sync + 'static) -> Self {
         self.hook = Hook(Some(Arc::new(told)));
         self

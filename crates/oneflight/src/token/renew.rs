@@ -16,7 +16,7 @@ use super::pair::{Token, Version};
 use super::schedule::pause;
 use super::send::{Granted, send, within};
 use super::slot::Slot;
-use super::state::{Ask, News, Plan, Start, Unsaved};
+use super::state::{Ask, Plan, Start, Unsaved};
 use crate::sync::Arc;
 use std::time::Duration;
 
@@ -169,13 +169,13 @@ async fn save<E>(
     // It may be there all the same: by an attempt whose answer was an error.
     if swapped || is_there(slot, &unsaved).await? {
         let (version, pair) = (unsaved.version, &unsaved.pair);
+        slot.hook.tell(&Event::Renewed { version });
         let (token, _old) = {
             let mut state = slot.state.lock();
             state.keep_unsaved(None);
             state.stats.renewed += 1;
             state.install(version, pair, unsaved.times, epoch)
         };
-        slot.hook.tell(&Event::Renewed { version });
         // If it was overtaken on its way back, what overtook it is what counts.
         let now = slot.now();
         return Ok(token.or_else(|| slot.state.lock().usable(asked, now)));
@@ -215,13 +215,14 @@ async fn refused<E>(
     Err(end(slot, ask.version, failure))
 }
 
-/// A version has ended, for this reason: it is told if it is news (R4).
+/// A version has ended, for this reason: that is told if it is news (R4).
 fn end<E>(slot: &Slot<E>, version: Version, failure: Failure<E>) -> Failure<E> {
-    let now = slot.now();
-    let news = slot.state.lock().end(version, &failure, now);
-    if let Some(News(failure)) = news {
+    let news = slot.state.lock().may_end(version);
+    if news {
         slot.hook.tell(&Event::LoginNeeded { failure: &failure });
     }
+    let now = slot.now();
+    slot.state.lock().end(version, &failure, now);
     failure
 }
 

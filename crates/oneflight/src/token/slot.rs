@@ -134,18 +134,21 @@ impl<E> Slot<E> {
         Ok(stored.version)
     }
 
-    /// Takes what the store had at `epoch`, and tells.
+    /// Tells what is new in what the store had at `epoch`, and takes it.
     fn adopt(&self, stored: &Stored, epoch: u64) {
-        let at = self.moment();
-        let times = (stored.pair.as_ref()).and_then(|pair| self.times(stored.version, pair, at));
-        let (adopted, _old) = self.state.lock().adopt(stored, times, epoch, at.clock);
-        match adopted {
-            Ok(true) => self.hook.tell(&Event::Found {
+        let news = self.state.lock().news(stored, epoch);
+        match news {
+            News::Nothing => {}
+            News::Found => self.hook.tell(&Event::Found {
                 version: stored.version,
             }),
-            Ok(false) => {}
-            Err(News(why)) => self.hook.tell(&Event::LoginNeeded { failure: &why }),
+            News::LoginNeeded => self.hook.tell(&Event::LoginNeeded {
+                failure: &Failure::logged_out(),
+            }),
         }
+        let at = self.moment();
+        let times = (stored.pair.as_ref()).and_then(|pair| self.times(stored.version, pair, at));
+        let _old = self.state.lock().adopt(stored, times, epoch, at.clock);
     }
 }
 

@@ -158,8 +158,15 @@ impl<E> Old<E> {
     }
 }
 
-/// A failure that is news: nothing but a login helps from now on.
-pub(super) struct News<E>(pub(super) Failure<E>);
+/// What is new in what the store has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    Nothing,
+    /// A pair that was not known.
+    Found,
+    /// Nobody is logged in any more, or nobody was.
+    LoginNeeded,
+}
 
 impl<E> State<E> {
     pub(super) fn new(means: Means) -> Self {
@@ -294,28 +301,42 @@ impl<E> State<E> {
         self.epoch
     }
 
-    /// Takes what the store has, unless it is known, or older than what has come since (Z1). True if it is a pair that was not
-    /// known.
+    /// What it would be to take what the store has: to be told before it is taken.
+    pub(super) fn news(&self, stored: &Stored, epoch: u64) -> News {
+        if !self.may_take(stored.version, epoch) {
+            return News::Nothing;
+        }
+        match (&stored.pair, &self.phase) {
+            (Some(pair), Phase::Held(held)) if held.token.is_of(stored.version, pair) => {
+                News::Nothing
+            }
+            (Some(_), _) => News::Found,
+            (None, Phase::Unknown | Phase::Held(_)) if self.means == Means::Refresh => News::LoginNeeded,
+            (None, _) => News::Nothing,
+        }
+    }
+
+    /// Takes what the store has, unless it is known, or older than what has come since (Z1).
     pub(super) fn adopt(
         &mut self,
         stored: &Stored,
         times: Option<Times>,
         epoch: u64,
         now: Instant,
-    ) -> (Result<bool, News<E>>, Old<E>) {
+    ) -> Old<E> {
         if !self.may_take(stored.version, epoch) {
-            return (Ok(false), Old::nothing());
+            return Old::nothing();
         }
         match (&stored.pair, &mut self.phase) {
             (Some(pair), Phase::Held(held)) if held.token.is_of(stored.version, pair) => {
                 if let Renewal::Ended { looked, .. } = &mut self.renewal {
                     *looked = now;
                 }
-                (Ok(false), Old::nothing())
+                Old::nothing()
             }
             (Some(pair), _) => {
                 self.stats.found += 1;
-                (Ok(true), self.put(Phase::held(stored.version, pair, times), true))
+                self.put(Phase::held(stored.version, pair, times), true)
             }
             (
                 None,
@@ -325,21 +346,9 @@ impl<E> State<E> {
             ) => {
                 (*version, *looked) = (stored.version, now);
                 self.epoch += 1;
-                (Ok(false), Old::nothing())
+                Old::nothing()
             }
-            (None, _) => {
-                let why = Failure::logged_out();
-                let out = Phase::Out {
-                    version: stored.version,
-                    why: why.clone(),
-                    looked: now,
-                };
-                let old = self.put(out, true);
-                match self.means {
-                    Means::Refresh => (Err(News(why)), old),
-                    Means::Mint => (Ok(false), old),
-                }
-            }
+            (None, _) => self.put(Phase::out(stored.version, now), true),
         }
     }
 
@@ -380,12 +389,7 @@ impl<E> State<E> {
             return Old::nothing();
         }
         self.unsaved = None;
-        let out = Phase::Out {
-            version,
-            why: Failure::logged_out(),
-            looked: now,
-        };
-        self.put(out, false)
+        self.put(Phase::out(version, now), false)
     }
 
     /// True if what came of the store, which was read at `epoch`, is not older than what is known (Z1).
@@ -439,24 +443,23 @@ impl<E> State<E> {
         }
     }
 
-    /// The refresh token of this version is worth nothing (R4). Told if it is news.
-    pub(super) fn end(
-        &mut self,
-        version: Version,
-        why: &Failure<E>,
-        now: Instant,
-    ) -> Option<News<E>> {
+    /// True if it is news that the refresh token of this version is worth nothing (R4): to be told before it is so.
+    pub(super) fn may_end(&self, version: Version) -> bool {
         // What needs no refresh token may do so again: its refresher knows no login.
-        let fresh = self.means == Means::Refresh
+        self.means == Means::Refresh
             && self.held().is_some_and(|held| held.token.version() == version)
-            && !matches!(self.renewal, Renewal::Ended { .. });
-        fresh.then(|| {
+            && !matches!(self.renewal, Renewal::Ended { .. })
+    }
+
+    /// The refresh token of this version is worth nothing (R4).
+    pub(super) fn end(&mut self, version: Version, why: &Failure<E>, now: Instant) {
+        if self.may_end(version) {
+            // A flight is up: no failure goes with what is replaced (Z2).
             self.renewal = Renewal::Ended {
                 why: why.clone(),
                 looked: now,
             };
-            News(why.clone())
-        })
+        }
     }
 
     pub(super) fn unsaved(&self) -> Option<Unsaved> {
@@ -487,6 +490,14 @@ impl<E> State<E> {
 impl<E> Phase<E> {
     fn held(version: Version, pair: &Pair, times: Option<Times>) -> Self {
         Self::Held(Held::new(Token::new(version, pair), pair, times))
+    }
+
+    fn out(version: Version, now: Instant) -> Self {
+        Self::Out {
+            version,
+            why: Failure::logged_out(),
+            looked: now,
+        }
     }
 }
 

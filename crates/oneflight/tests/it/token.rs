@@ -2,6 +2,7 @@
 
 mod authority;
 mod desk;
+mod events;
 mod identities;
 mod model;
 mod overtaken;
