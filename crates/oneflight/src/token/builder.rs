@@ -105,8 +105,9 @@ impl<E> Builder<E> {
 
     /// The lease that its flights take first, so that of the processes that share its store one refreshes at a time.
     ///
-    /// Who gets it looks into the store first, and refreshes only if the others have not. If the lease cannot be had, the flight
-    /// fails ([`Failure::is_lease`](super::Failure::is_lease)): two processes that refresh at once may lose the login.
+    /// Who gets it looks into the store first, and refreshes only if the others have not. If it finds there that another has sent the
+    /// refresh token, that one is gone, and it goes on at once; without a lease it would wait for as long as the other may have an
+    /// answer. If the lease cannot be had, the flight fails ([`Failure::is_lease`](super::Failure::is_lease)).
     pub fn lease(mut self, lease: impl Lease) -> Self {
         self.lease = Some(Arc::new(lease));
         self
@@ -137,8 +138,8 @@ impl<E> Builder<E> {
     }
 
     /// So long after a refresh token was redeemed the server takes it again, and gives the same pair or another: Supabase calls it
-    /// reuse interval, Okta grace period, Auth0 leeway. A refresh whose answer was lost is repeated within this time. As usual, ten
-    /// seconds; zero if the server has none.
+    /// reuse interval, Okta grace period, Auth0 leeway. A refresh whose answer was lost is repeated within this time: by this process,
+    /// or by the next one at the same store, if this one has died. As usual, ten seconds; zero if the server has none.
     ///
     /// Past it the refresh token is in doubt: to send it again may end the login, with the access token that is still good. So it is
     /// sent again only when there is no good one left, and nothing to lose.

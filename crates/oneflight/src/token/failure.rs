@@ -153,6 +153,11 @@ impl<E> Failure<E> {
         Self::new(Why::InDoubt)
     }
 
+    /// True if it is not tried because the access token is still good.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        matches!(&*self.why, Why::InDoubt)
+    }
+
     pub(super) fn logged_out() -> Self {
         Self::new(Why::LoggedOut)
     }

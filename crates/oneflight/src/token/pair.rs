@@ -5,6 +5,9 @@ use crate::sync::Arc;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
+/// A store may round times by so much.
+const ROUNDED: Duration = Duration::from_secs(1);
+
 /// What a server answered: to a login, or to a refresh.
 ///
 /// # Examples
@@ -132,6 +135,19 @@ impl Pair {
         self.expires_at
     }
 
+    /// True if it is the same pair, perhaps as a store has kept it: with times that are rounded.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let refresh = match (&self.refresh, &other.refresh) {
+            (Some(one), Some(two)) => one.expose() == two.expose(),
+            (one, two) => one.is_none() && two.is_none(),
+        };
+        let near = match (self.expires_at, other.expires_at) {
+            (Some(one), Some(two)) => apart(one, two) <= ROUNDED,
+            (one, two) => one.is_none() && two.is_none(),
+        };
+        near && refresh && self.access.expose() == other.access.expose()
+    }
+
     /// How long the access token still lives at `now`, and how long it does in all. None if it never expires.
     ///
     /// A wall clock that was set back makes no token live longer than it ever did.
@@ -146,7 +162,15 @@ impl Pair {
     }
 }
 
-/// The number of a pair in its store: it grows by one with each pair. Zero is a store that was never written to.
+/// How far apart two times are, whichever is the first.
+pub(super) fn apart(one: SystemTime, two: SystemTime) -> Duration {
+    one.duration_since(two)
+        .unwrap_or_else(|error| error.duration())
+}
+
+/// The number of what a store keeps: it grows by one whenever something is put there. Zero is a store that was never written to.
+///
+/// A refresh puts two things there: that the refresh token is on its way, and the new pair.
 ///
 /// # Examples
 /// ```
@@ -173,21 +197,46 @@ impl Version {
     }
 }
 
-/// What a store keeps: a version, and the pair of that version; none if nobody has logged in, or somebody has logged out.
+/// What a store keeps: a version, the pair of that version, and whether its refresh token is on its way to the server.
 ///
 /// # Examples
 /// ```
 /// use oneflight::token::{Pair, Stored, Version};
+/// use std::time::SystemTime;
 ///
-/// let first = Stored { version: Version::new(1), pair: Some(Pair::new("access")) };
+/// let first = Stored::new(Version::new(1), Some(Pair::new("access").with_refresh("refresh")));
+/// assert!(first.sent.is_none());
+/// let on_its_way = Stored::new(Version::new(2), first.pair).with_sent(SystemTime::now());
+/// assert!(on_its_way.sent.is_some());
 /// assert!(Stored::default().pair.is_none());
 /// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Stored {
     /// The version.
     pub version: Version,
-    /// The pair.
+    /// The pair; none if nobody has logged in, or somebody has logged out.
     pub pair: Option<Pair>,
+    /// When the refresh token of the pair was first sent, if it is not known what came of that. It is put here before the request is
+    /// sent, so that whoever comes after a process that died meanwhile knows.
+    pub sent: Option<SystemTime>,
+}
+
+impl Stored {
+    /// This pair, or that there is none. Nothing is on its way.
+    pub fn new(version: Version, pair: Option<Pair>) -> Self {
+        Self {
+            version,
+            pair,
+            sent: None,
+        }
+    }
+
+    /// With the time at which the refresh token was first sent.
+    pub fn with_sent(mut self, time: SystemTime) -> Self {
+        self.sent = Some(time);
+        self
+    }
 }
 
 /// An access token, as callers get it. Cheap to clone.
@@ -229,7 +278,7 @@ impl Token {
         self.0.secret.expose()
     }
 
-    /// The version of the pair that it belongs to.
+    /// The version of the store that its pair was first seen with.
     pub fn version(&self) -> Version {
         self.0.version
     }
@@ -237,11 +286,6 @@ impl Token {
     /// When it expires by the wall clock, if that is known.
     pub fn expires_at(&self) -> Option<SystemTime> {
         self.0.expires_at
-    }
-
-    /// True if it is the token of this version of the store.
-    pub(super) fn is_of(&self, version: Version, pair: &Pair) -> bool {
-        self.0.version == version && self.expose() == pair.access.expose()
     }
 }
 

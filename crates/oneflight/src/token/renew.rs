@@ -3,25 +3,37 @@
 //! ```text
 //!   begin ─▶ lease ─▶ unsaved pair? ─▶ save                          ┌─▶ refused ─▶ store has a newer one? ─▶ again
 //!                          └─▶ read the store ─▶ good? ─▶ done       │                     └─▶ Ended
-//!                                     └─▶ send ──────────────────────┴─▶ granted ─▶ save ─▶ done
-//!                                                                                     └─▶ another was first: read, again
+//!                                     └─▶ mark ─▶ send ──────────────┼─▶ granted ─▶ save ─▶ done
+//!                                                                    │               └─▶ another was first: read, again
+//!                                                                    └─▶ not redeemed ─▶ unmark
 //! ```
 //!
 //! M1. Whatever the flight comes to, and if it is dropped too, the state hears of it (`Airborne`).
 //! M2. A pair that was granted is kept in the state until the store has it, or has a newer one: it is never asked for twice.
+//! M3. Nothing is sent that does not stand in the store as sent.
 
+use super::doubt::Doubt;
 use super::event::Event;
 use super::failure::Failure;
-use super::pair::{Token, Version};
+use super::pair::{Stored, Token, Version};
 use super::schedule::pause;
-use super::send::{Granted, send, within};
+use super::send::{Granted, Request, send, within};
 use super::slot::Slot;
 use super::state::{Ask, Plan, Start, Unsaved};
+use crate::clock::sleep;
 use crate::sync::Arc;
 use std::time::Duration;
 
 /// How often a flight begins anew because others changed the store under it.
 const ROUNDS: u32 = 4;
+
+/// Who waits for what another has sent looks into the store after this time, and after twice the time each time, up to the other.
+const FIRST_LOOK: Duration = Duration::from_millis(50);
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
+
+/// A store that fails is asked again after this time, and after twice the time each time, and no more after the other.
+const FIRST_TRY: Duration = Duration::from_millis(100);
+const LAST_TRY: Duration = Duration::from_millis(400);
 
 /// How long callers are kept waiting until a lease is back.
 const RELEASE: Duration = Duration::from_secs(1);
@@ -99,56 +111,118 @@ async fn lead<E>(slot: &Slot<E>, asked: Option<&Token>) -> Result<Token, Failure
 }
 
 async fn rounds<E>(slot: &Slot<E>, asked: Option<&Token>) -> Result<Token, Failure<E>> {
-    for _ in 0..ROUNDS {
-        if let Some(token) = round(slot, asked).await? {
-            return Ok(token);
+    let (mut left, mut pause) = (ROUNDS, FIRST_LOOK);
+    while left > 0 {
+        match round(slot, asked).await? {
+            Round::Over(token) => return Ok(token),
+            Round::Again => left -= 1,
+            // It does not count: nobody has changed the store. The flight's limit ends it, whatever others do.
+            Round::Wait(most) => {
+                sleep(slot.clock.as_ref(), pause.min(most)).await;
+                pause = (pause * 2).min(LONGEST_LOOK);
+            }
         }
     }
     Err(Failure::overtaken())
 }
 
-/// One round. None if others changed the store meanwhile, and what they put there does not do.
-async fn round<E>(slot: &Slot<E>, asked: Option<&Token>) -> Result<Option<Token>, Failure<E>> {
+/// How a round ended.
+enum Round {
+    Over(Token),
+    /// Others changed the store meanwhile, and what they put there does not do.
+    Again,
+    /// Another has sent the refresh token, and may put a pair into the store within this time.
+    Wait(Duration),
+}
+
+impl From<Option<Token>> for Round {
+    fn from(token: Option<Token>) -> Self {
+        token.map_or(Self::Again, Self::Over)
+    }
+}
+
+async fn round<E>(slot: &Slot<E>, asked: Option<&Token>) -> Result<Round, Failure<E>> {
     let unsaved = slot.state.lock().unsaved();
     if let Some(unsaved) = unsaved {
         save(slot, asked, unsaved).await?;
         let now = slot.now();
         // It may have waited for longer than it lives.
-        return Ok(slot.state.lock().usable(asked, now));
+        return Ok(slot.state.lock().usable(asked, now).into());
     }
     slot.read().await?;
     let now = slot.now();
     let plan = {
         let state = slot.state.lock();
         if let Some(token) = state.usable(asked, now) {
-            return Ok(Some(token));
+            return Ok(Round::Over(token));
         }
-        state.plan(now, slot.limits.grace)
+        state.plan(now, &slot.limits, slot.lease.is_some())
     };
     let ask = match plan {
         Plan::Send(ask) => ask,
+        Plan::Wait(most) => return Ok(Round::Wait(most)),
         Plan::Fail(failure) => return Err(failure),
         Plan::End(version, failure) => return Err(end(slot, version, failure)),
     };
-    match send(slot, &ask).await {
-        Ok(granted) => save(slot, asked, made(slot, &ask, granted)).await,
-        Err(failure) if failure.needs_login() => refused(slot, asked, &ask, failure).await,
-        Err(failure) => Err(failure),
+    let Some(mut request) = mark(slot, ask).await? else {
+        return Ok(Round::Again);
+    };
+    let token = match send(slot, &mut request).await {
+        Ok(granted) => save(slot, asked, made(slot, &request, granted)).await?,
+        Err(failure) if failure.needs_login() => refused(slot, asked, &request, failure).await?,
+        Err(failure) => return Err(failure),
+    };
+    Ok(token.into())
+}
+
+/// Puts into the store that the refresh token is about to be sent, so that whoever comes after this process knows (R3). None if another
+/// has changed the store first: then it is not sent (R1).
+async fn mark<E>(slot: &Slot<E>, ask: Ask) -> Result<Option<Request>, Failure<E>> {
+    let at = slot.moment();
+    let mut request = Request {
+        version: ask.version,
+        pair: ask.pair,
+        since: ask.doubt.unwrap_or(Doubt::ours(at.clock)),
+        lost: ask.doubt.is_some(),
+    };
+    if request.lost || request.refresh().is_none() {
+        return Ok(Some(request));
     }
+    let before = request.version;
+    request.version = before.next();
+    let stored = Stored::new(request.version, request.pair.clone()).with_sent(at.wall);
+    // If it fails though it is done, we find it as one of others, and are careful.
+    let marked = put(slot, before, &stored).await?
+        && (slot.state.lock()).marked(before, request.version, Some(request.since));
+    Ok(marked.then_some(request))
 }
 
 /// The pair that came of a request.
-fn made<E>(slot: &Slot<E>, ask: &Ask, granted: Granted) -> Unsaved {
+fn made<E>(slot: &Slot<E>, request: &Request, granted: Granted) -> Unsaved {
     let Granted { mut grant, sent } = granted;
-    grant.refresh = grant.refresh.take().or_else(|| ask.refresh.clone());
-    let version = ask.version.next();
+    grant.refresh = grant.refresh.take().or_else(|| request.refresh().cloned());
+    let version = request.version.next();
     let pair = grant.into_pair(sent.wall);
     let times = slot.times(version, &pair, sent);
     Unsaved {
-        expected: ask.version,
+        expected: request.version,
         version,
         pair,
         times,
+    }
+}
+
+/// Puts something into the store in the place of this version; again after a pause, if the store fails. False if there is another
+/// version: it may be this very one, by an attempt that failed and was done all the same.
+async fn put<E>(slot: &Slot<E>, expected: Version, stored: &Stored) -> Result<bool, Failure<E>> {
+    let mut pause = FIRST_TRY;
+    loop {
+        match slot.store.compare_and_swap(expected, stored).await {
+            Ok(swapped) => return Ok(swapped),
+            Err(error) if pause > LAST_TRY => return Err(Failure::store("save", error)),
+            Err(_) => sleep(slot.clock.as_ref(), pause).await,
+        }
+        pause *= 2;
     }
 }
 
@@ -164,9 +238,8 @@ async fn save<E>(
         state.epoch()
     };
     let stored = unsaved.stored();
-    let swapped = slot.store.compare_and_swap(unsaved.expected, &stored).await;
-    let swapped = swapped.map_err(|error| Failure::store("save", error))?;
-    // It may be there all the same: by an attempt whose answer was an error.
+    // The lease is still held, if there is one: nobody else sends the old refresh token while the store is asked again.
+    let swapped = put(slot, unsaved.expected, &stored).await?;
     if swapped || is_there(slot, &unsaved).await? {
         let (version, pair) = (unsaved.version, &unsaved.pair);
         slot.hook.tell(&Event::Renewed { version });
@@ -203,16 +276,16 @@ async fn is_there<E>(slot: &Slot<E>, unsaved: &Unsaved) -> Result<bool, Failure<
 async fn refused<E>(
     slot: &Slot<E>,
     asked: Option<&Token>,
-    ask: &Ask,
+    request: &Request,
     failure: Failure<E>,
 ) -> Result<Option<Token>, Failure<E>> {
     // A store that fails now is asked again before long: see `Look`.
-    let there = slot.read().await.unwrap_or(ask.version);
-    if there != ask.version || is_newer(slot, ask.version) {
+    let there = slot.read().await.unwrap_or(request.version);
+    if there != request.version || is_newer(slot, request.version) {
         let now = slot.now();
         return Ok(slot.state.lock().usable(asked, now));
     }
-    Err(end(slot, ask.version, failure))
+    Err(end(slot, request.version, failure))
 }
 
 /// A version has ended, for this reason: that is told if it is news (R4).

@@ -153,6 +153,9 @@ mod tests {
         let wish = Some(Duration::from_secs(120));
         assert_eq!(pause(1, wish, 0.0), Duration::from_secs(120));
         assert_eq!(pause(2, Some(Duration::ZERO), 0.0), Duration::from_secs(2));
-        assert_eq!(pause(1, Some(Duration::MAX), 0.0), Duration::from_secs(3600));
+        assert_eq!(
+            pause(1, Some(Duration::MAX), 0.0),
+            Duration::from_secs(3600)
+        );
     }
 }

@@ -148,7 +148,7 @@ impl<E> Slot<E> {
         }
         let at = self.moment();
         let times = (stored.pair.as_ref()).and_then(|pair| self.times(stored.version, pair, at));
-        let _old = self.state.lock().adopt(stored, times, epoch, at.clock);
+        let _old = self.state.lock().adopt(stored, times, epoch, at);
     }
 }
 

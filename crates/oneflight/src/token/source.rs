@@ -175,10 +175,7 @@ impl<E: Send + Sync + 'static> TokenSource<E> {
         let slot = &self.slot;
         for _ in 0..SWAPS {
             let there = self.peek().await?;
-            let empty = Stored {
-                version: there.version.next(),
-                pair: None,
-            };
+            let empty = Stored::new(there.version.next(), None);
             if self.swap(&empty, &there).await? {
                 let now = slot.now();
                 let _old = slot.state.lock().leave(empty.version, there.epoch, now);

@@ -12,11 +12,12 @@
 //! Z3. `Held::rejected` and `Held::doubt` are of one pair, and go with it; so does that it has ended, and that it rests.
 //! Z4. After a flight that failed none begins for a while, whoever asks, whatever is known: who can't be served is told of that failure.
 
+use super::doubt::Doubt;
 use super::event::Stats;
 use super::failure::Failure;
 use super::pair::{Pair, Stored, Token, Version};
 use super::schedule::{Stage, Times};
-use super::secret::Secret;
+use super::slot::{Limits, Moment};
 use std::time::{Duration, Instant};
 
 /// For so long after a look into the store that found nothing better, a source that needs a login does not look again.
@@ -52,13 +53,15 @@ enum Phase<E> {
 
 struct Held {
     token: Token,
-    refresh: Option<Secret>,
+    /// What the store was last seen to have it by.
+    version: Version,
+    pair: Pair,
     /// None if it never expires.
     times: Option<Times>,
     /// A server would not have it.
     rejected: bool,
-    /// When its refresh token was first sent without an answer (R3).
-    doubt: Option<Instant>,
+    /// Its refresh token was sent, and has no answer (R3).
+    doubt: Option<Doubt>,
 }
 
 /// How it stands with the renewal of what is known. `failures` is how many flights have failed in a row.
@@ -96,10 +99,7 @@ pub(super) struct Unsaved {
 
 impl Unsaved {
     pub(super) fn stored(&self) -> Stored {
-        Stored {
-            version: self.version,
-            pair: Some(self.pair.clone()),
-        }
+        Stored::new(self.version, Some(self.pair.clone()))
     }
 }
 
@@ -126,6 +126,8 @@ pub(super) enum Look<E> {
 pub(super) enum Plan<E> {
     Send(Ask),
     Fail(Failure<E>),
+    /// Another has sent the refresh token, and may be waiting for its answer for so long.
+    Wait(Duration),
     /// There is nothing to be sent, and will not be: the version has ended.
     End(Version, Failure<E>),
 }
@@ -133,9 +135,9 @@ pub(super) enum Plan<E> {
 /// A request to be sent.
 pub(super) struct Ask {
     pub(super) version: Version,
-    pub(super) refresh: Option<Secret>,
-    /// When it was first sent without an answer.
-    pub(super) doubt: Option<Instant>,
+    pub(super) pair: Option<Pair>,
+    /// It was sent before, and has no answer.
+    pub(super) doubt: Option<Doubt>,
 }
 
 /// What may be done for a source that has no refresh token.
@@ -190,7 +192,9 @@ impl<E> State<E> {
             {
                 return Look::Fail(why.clone());
             }
-            Phase::Unknown | Phase::Out { .. } => return resting.map_or(Look::Wait(None), Look::Fail),
+            Phase::Unknown | Phase::Out { .. } => {
+                return resting.map_or(Look::Wait(None), Look::Fail);
+            }
             Phase::Held(held) => held,
         };
         let token = held.token.clone();
@@ -207,7 +211,9 @@ impl<E> State<E> {
                 }
                 Look::Renew(token)
             }
-            (Stage::Over, Renewal::Ended { why, looked }) if is_within(now, *looked, LOOK_AGAIN) => {
+            (Stage::Over, Renewal::Ended { why, looked })
+                if is_within(now, *looked, LOOK_AGAIN) =>
+            {
                 Look::Fail(why.clone())
             }
             (Stage::Edge | Stage::Over, _) => resting.map_or(Look::Wait(Some(token)), Look::Fail),
@@ -286,9 +292,14 @@ impl<E> State<E> {
         Old(None, self.last.take())
     }
 
-    /// Why no flight begins now, and for how long that is so (Z4).
+    /// Why no flight begins now, and for how long that is so (Z4). What is only not tried while there is something to lose (R3) is
+    /// tried once there is not.
     fn resting(&self, now: Instant) -> Option<Failure<E>> {
+        let over = self
+            .held()
+            .is_some_and(|held| held.stage(now) == Stage::Over);
         match (&self.renewal, &self.last) {
+            (_, Some(why)) if over && why.is_in_doubt() => None,
             (Renewal::Resting { until, .. }, Some(why)) if now < *until => {
                 Some(why.again_in(until.saturating_duration_since(now)))
             }
@@ -307,11 +318,11 @@ impl<E> State<E> {
             return News::Nothing;
         }
         match (&stored.pair, &self.phase) {
-            (Some(pair), Phase::Held(held)) if held.token.is_of(stored.version, pair) => {
-                News::Nothing
-            }
+            (Some(pair), Phase::Held(held)) if held.pair.is_same(pair) => News::Nothing,
             (Some(_), _) => News::Found,
-            (None, Phase::Unknown | Phase::Held(_)) if self.means == Means::Refresh => News::LoginNeeded,
+            (None, Phase::Unknown | Phase::Held(_)) if self.means == Means::Refresh => {
+                News::LoginNeeded
+            }
             (None, _) => News::Nothing,
         }
     }
@@ -322,13 +333,18 @@ impl<E> State<E> {
         stored: &Stored,
         times: Option<Times>,
         epoch: u64,
-        now: Instant,
+        at: Moment,
     ) -> Old<E> {
         if !self.may_take(stored.version, epoch) {
             return Old::nothing();
         }
+        let (now, doubt) = (at.clock, stored.sent.map(|sent| Doubt::of_others(sent, at)));
         match (&stored.pair, &mut self.phase) {
-            (Some(pair), Phase::Held(held)) if held.token.is_of(stored.version, pair) => {
+            (Some(pair), Phase::Held(held)) if held.pair.is_same(pair) => {
+                if held.version != stored.version {
+                    (held.version, held.doubt) = (stored.version, doubt);
+                    self.epoch += 1;
+                }
                 if let Renewal::Ended { looked, .. } = &mut self.renewal {
                     *looked = now;
                 }
@@ -336,7 +352,9 @@ impl<E> State<E> {
             }
             (Some(pair), _) => {
                 self.stats.found += 1;
-                self.put(Phase::held(stored.version, pair, times), true)
+                let token = Token::new(stored.version, pair);
+                let held = Held::new(token, pair, times, doubt);
+                self.put(Phase::Held(held), true)
             }
             (
                 None,
@@ -379,7 +397,7 @@ impl<E> State<E> {
         }
         self.unsaved = None;
         let token = Token::new(version, pair);
-        let held = Phase::Held(Held::new(token.clone(), pair, times));
+        let held = Phase::Held(Held::new(token.clone(), pair, times, None));
         (Some(token), self.put(held, false))
     }
 
@@ -402,8 +420,9 @@ impl<E> State<E> {
         self.held().map(|held| held.token.clone())
     }
 
-    /// What a flight is to do with what is known now; past `grace` a token in doubt is sent only if there is nothing to lose (R3).
-    pub(super) fn plan(&self, now: Instant, grace: Duration) -> Plan<E> {
+    /// What a flight is to do with what is known now. Past the grace a token in doubt is sent only if there is nothing to lose (R3);
+    /// and one that others have sent is not while they may get their answer, unless this flight `leads` and they are gone.
+    pub(super) fn plan(&self, now: Instant, limits: &Limits, leads: bool) -> Plan<E> {
         let held = match &self.phase {
             Phase::Held(held) => held,
             Phase::Out { version, why, .. } => {
@@ -411,35 +430,59 @@ impl<E> State<E> {
                     Means::Refresh => Plan::Fail(why.clone()),
                     Means::Mint => Plan::Send(Ask {
                         version: *version,
-                        refresh: None,
+                        pair: None,
                         doubt: None,
                     }),
                 };
             }
             Phase::Unknown => return Plan::Fail(Failure::logged_out()),
         };
-        let in_doubt = held.doubt.is_some_and(|at| !is_within(now, at, grace));
-        match (&self.renewal, &held.refresh) {
-            (Renewal::Ended { why, .. }, _) => Plan::Fail(why.clone()),
-            (_, None) if self.means == Means::Refresh => {
-                Plan::End(held.token.version(), Failure::no_refresh_token())
+        if let Renewal::Ended { why, .. } = &self.renewal {
+            return Plan::Fail(why.clone());
+        }
+        if held.pair.refresh().is_none() && self.means == Means::Refresh {
+            return Plan::End(held.version, Failure::no_refresh_token());
+        }
+        if let Some(doubt) = &held.doubt {
+            let up = doubt.left(limits.answer, now);
+            if doubt.is_of_others() && !leads && !up.is_zero() {
+                return Plan::Wait(up);
             }
-            _ if in_doubt && held.stage(now) != Stage::Over => Plan::Fail(Failure::in_doubt()),
-            (_, refresh) => Plan::Send(Ask {
-                version: held.token.version(),
-                refresh: refresh.clone(),
-                doubt: held.doubt,
-            }),
+            if doubt.left(limits.grace, now).is_zero() && held.stage(now) != Stage::Over {
+                return Plan::Fail(Failure::in_doubt());
+            }
+        }
+        Plan::Send(Ask {
+            version: held.version,
+            pair: Some(held.pair.clone()),
+            doubt: held.doubt,
+        })
+    }
+
+    /// The store has the pair that is held by another version now: with the mark that its refresh token is sent, or without. False if
+    /// another pair has come meanwhile.
+    pub(super) fn marked(
+        &mut self,
+        before: Version,
+        version: Version,
+        doubt: Option<Doubt>,
+    ) -> bool {
+        match &mut self.phase {
+            Phase::Held(held) if held.version == before => {
+                (held.version, held.doubt) = (version, doubt);
+                self.epoch += 1;
+                true
+            }
+            _ => false,
         }
     }
 
-    /// A request is sent, or its answer is there: its refresh token is in doubt since then, or is not (R3).
-    pub(super) fn doubt(&mut self, version: Version, since: Option<Instant>) {
+    /// The answer to a request is there: the refresh token is in doubt no longer.
+    pub(super) fn settled(&mut self, version: Version) {
         if let Phase::Held(held) = &mut self.phase
-            && held.token.version() == version
-            && held.refresh.is_some()
+            && held.version == version
         {
-            held.doubt = since;
+            held.doubt = None;
         }
     }
 
@@ -447,7 +490,7 @@ impl<E> State<E> {
     pub(super) fn may_end(&self, version: Version) -> bool {
         // What needs no refresh token may do so again: its refresher knows no login.
         self.means == Means::Refresh
-            && self.held().is_some_and(|held| held.token.version() == version)
+            && self.held().is_some_and(|held| held.version == version)
             && !matches!(self.renewal, Renewal::Ended { .. })
     }
 
@@ -475,7 +518,7 @@ impl<E> State<E> {
         match &self.phase {
             Phase::Unknown => None,
             Phase::Out { version, .. } => Some(*version),
-            Phase::Held(held) => Some(held.token.version()),
+            Phase::Held(held) => Some(held.version),
         }
     }
 
@@ -488,10 +531,6 @@ impl<E> State<E> {
 }
 
 impl<E> Phase<E> {
-    fn held(version: Version, pair: &Pair, times: Option<Times>) -> Self {
-        Self::Held(Held::new(Token::new(version, pair), pair, times))
-    }
-
     fn out(version: Version, now: Instant) -> Self {
         Self::Out {
             version,
@@ -502,13 +541,14 @@ impl<E> Phase<E> {
 }
 
 impl Held {
-    fn new(token: Token, pair: &Pair, times: Option<Times>) -> Self {
+    fn new(token: Token, pair: &Pair, times: Option<Times>, doubt: Option<Doubt>) -> Self {
         Self {
+            version: token.version(),
             token,
-            refresh: pair.refresh().cloned(),
+            pair: pair.clone(),
             times,
             rejected: false,
-            doubt: None,
+            doubt,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod authority;
 mod desk;
+mod doubt;
 mod events;
 mod identities;
 mod model;

@@ -16,15 +16,16 @@ pub type Keeping<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + S
 /// Keeps the pair of one identity.
 ///
 /// A pair is put there before anybody gets its access token, and only in place of the version that it was made from: so a refresh
-/// that comes late, here or in another process, never overwrites a newer pair.
+/// that comes late, here or in another process, never overwrites a newer pair. And before a refresh token is sent, it is put there that
+/// it is ([`Stored::sent`]): so of two processes one sends it, and whoever comes after a process that died meanwhile knows.
 ///
-/// An implementation promises that a swap is one atomic step for all who share the store, and that what was swapped in survives what
+/// An implementation keeps all that is in a [`Stored`]; times may be rounded to a second. It promises that a swap is one atomic step for all who share the store, and that what was swapped in survives what
 /// the store is to survive before the swap is ready. It is told secrets, and shows them to nobody.
 ///
 /// # Examples
 /// On a row of a database, `compare_and_swap` is one statement:
 /// ```text
-/// UPDATE token SET version = $new, access = …, refresh = … WHERE identity = $1 AND version = $expected
+/// UPDATE token SET version = $new, access = …, refresh = …, expires = …, sent = … WHERE identity = $1 AND version = $expected
 /// ```
 /// A store that says what is done with it:
 /// ```

@@ -1,13 +1,16 @@
 //! The file of a store: a line for each thing, secrets escaped so that a line is a line.
 //!
 //! ```text
-//!   oneflight token 1
+//!   oneflight token 2
 //!   version 7
 //!   issued 1764466260000        milliseconds since 1970
 //!   expires 1764469860000
 //!   access …
 //!   refresh …
+//!   sent 1764469500000          if the refresh token is on its way
 //! ```
+//!
+//! Version 1 of the file had no `sent`. It is read, and replaced by version 2 with the next swap.
 //!
 //! A file with an unknown line or another number in its head is refused, and left as it is: it may be of a newer version of this crate.
 
@@ -17,7 +20,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use zeroize::Zeroizing;
 
-const HEAD: &str = "oneflight token 1";
+const HEAD: &str = "oneflight token 2";
+const HEADS: [&str; 2] = ["oneflight token 1", HEAD];
 
 /// The text of a file. It never grows, so that no copy of a secret is left in memory that was given back.
 pub(super) fn write(stored: &Stored) -> Zeroizing<String> {
@@ -29,7 +33,12 @@ pub(super) fn write(stored: &Stored) -> Zeroizing<String> {
     // Writing to a text does not fail.
     let _ = writeln!(text, "{HEAD}\nversion {}", stored.version.get());
     let Some(pair) = pair else { return text };
-    for (name, time) in [("issued", pair.issued_at()), ("expires", pair.expires_at())] {
+    let times = [
+        ("issued", pair.issued_at()),
+        ("expires", pair.expires_at()),
+        ("sent", stored.sent),
+    ];
+    for (name, time) in times {
         if let Some(time) = time {
             let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
             let _ = writeln!(text, "{name} {}", since.as_millis());
@@ -51,7 +60,7 @@ pub(super) fn write(stored: &Stored) -> Zeroizing<String> {
 /// What is wrong with it, without a word of what is in it (R6).
 pub(super) fn read(text: &str) -> Result<Stored, String> {
     let mut lines = text.lines();
-    if lines.next() != Some(HEAD) {
+    if !lines.next().is_some_and(|head| HEADS.contains(&head)) {
         return Err(format!("it does not begin with `{HEAD}`"));
     }
     // The last line of a file that was cut off may be half a token.
@@ -59,13 +68,14 @@ pub(super) fn read(text: &str) -> Result<Stored, String> {
         return Err("its last line has no end".to_owned());
     }
     let (mut version, mut access, mut refresh) = (None, None, None);
-    let (mut issued, mut expires) = (None, None);
+    let (mut issued, mut expires, mut sent) = (None, None, None);
     for (number, line) in (2..).zip(lines) {
         let (name, value) = line.split_once(' ').unwrap_or((line, ""));
         let known = match name {
             "version" => put(&mut version, value.parse().ok().map(Version::new)),
             "issued" => put(&mut issued, time(value)),
             "expires" => put(&mut expires, time(value)),
+            "sent" => put(&mut sent, time(value)),
             "access" => put(&mut access, unescape(value)),
             "refresh" => put(&mut refresh, unescape(value)),
             _ => false,
@@ -76,8 +86,7 @@ pub(super) fn read(text: &str) -> Result<Stored, String> {
     }
     let version = version.ok_or("it has no version")?;
     let Some(access) = access else {
-        let pair = None;
-        return Ok(Stored { version, pair });
+        return Ok(Stored::new(version, None));
     };
     let mut pair = Pair::new(access);
     if let Some(refresh) = refresh {
@@ -89,8 +98,9 @@ pub(super) fn read(text: &str) -> Result<Stored, String> {
     if let Some(expires) = expires {
         pair = pair.with_expires_at(expires);
     }
-    let pair = Some(pair);
-    Ok(Stored { version, pair })
+    let mut stored = Stored::new(version, Some(pair));
+    stored.sent = sent;
+    Ok(stored)
 }
 
 /// Puts a value in its place; false if it is none, or if there is one.
@@ -144,10 +154,7 @@ mod tests {
             .with_refresh("r\r\n\\n ü")
             .with_issued_at(at(100))
             .with_expires_at(at(3700));
-        Stored {
-            version: Version::new(7),
-            pair: Some(pair),
-        }
+        Stored::new(Version::new(7), Some(pair)).with_sent(at(3600))
     }
 
     #[test]
@@ -155,18 +162,29 @@ mod tests {
         for access in ["", "a", " a b ", "line\nline", "\\n", "🔑"] {
             let back = read(&write(&stored(access))).unwrap();
             let pair = back.pair.unwrap();
-            assert_eq!(back.version.get(), 7);
+            assert_eq!((back.version.get(), back.sent), (7, stored("").sent));
             assert_eq!(pair.access().expose(), access);
             assert_eq!(pair.refresh().unwrap().expose(), "r\r\n\\n ü");
             assert_eq!(pair.issued_at(), stored("").pair.unwrap().issued_at());
             assert_eq!(pair.expires_at(), stored("").pair.unwrap().expires_at());
         }
-        let empty = Stored {
-            version: Version::new(3),
-            pair: None,
-        };
+        let empty = Stored::new(Version::new(3), None);
         let back = read(&write(&empty)).unwrap();
         assert_eq!((back.version.get(), back.pair.is_none()), (3, true));
+    }
+
+    #[test]
+    fn a_file_of_version_1_is_read() {
+        let text = "oneflight token 1\nversion 3\nissued 1000\nexpires 2000\naccess a\nrefresh r\n";
+        let back = read(text).unwrap();
+        let pair = back.pair.unwrap();
+        assert_eq!((back.version.get(), back.sent), (3, None));
+        assert_eq!(pair.access().expose(), "a");
+        assert_eq!(pair.refresh().unwrap().expose(), "r");
+        let end = UNIX_EPOCH + Duration::from_secs(2);
+        assert_eq!(pair.expires_at(), Some(end));
+        let text = write(&Stored::new(Version::new(4), Some(Pair::new("b"))));
+        assert!(text.starts_with("oneflight token 2\n"), "{}", *text);
     }
 
     #[test]
@@ -184,7 +202,7 @@ mod tests {
         let whole = write(&stored("access"));
         let bad = [
             String::new(),
-            whole.replace("token 1", "token 2"),
+            whole.replace("token 2", "token 3"),
             whole.replace("version 7", "version seven"),
             whole.replace("version 7\n", ""),
             whole.replace("version 7", "version 7\nversion 8"),

@@ -24,10 +24,7 @@ impl MemoryStore {
 
     /// A store that has this pair, as its first version.
     pub fn with(pair: Pair) -> Self {
-        Self(Mutex::new(Stored {
-            version: Version::new(1),
-            pair: Some(pair),
-        }))
+        Self(Mutex::new(Stored::new(Version::new(1), Some(pair))))
     }
 }
 

@@ -132,5 +132,8 @@ fn a_hook_that_panics_changes_nothing() {
     );
     desk.server.grace(Duration::from_secs(10));
     desk.advance_secs(2);
-    assert_eq!(muted(|| assert_eq!(desk.ask().expose(), "access-3")), Ok(()));
+    assert_eq!(
+        muted(|| assert_eq!(desk.ask().expose(), "access-3")),
+        Ok(())
+    );
 }

@@ -75,7 +75,7 @@ fn step(dice: &mut Dice, kind: Kind) -> Step {
         (20, _) => Step::Fate(Fate::Busy(None)),
         (21, _) => Step::Fate(Fate::Refused),
         (22, Kind::Losses) => Step::Fate([Fate::AnswerLost, Fate::RequestLost][which % 2]),
-        (23, Kind::Losses) => Step::StoreFails(1 + u32::from(which > 1), which % 2 == 1),
+        (23, Kind::Losses) => Step::StoreFails(1 + 4 * u32::from(which > 1), which % 2 == 1),
         (_, _) => Step::Settle(at),
     }
 }

@@ -32,10 +32,8 @@ fn e2_two_processes_that_share_a_file_refresh_once_a_hundred_times() {
     let path = folder.join("tokens");
     let clock = HandClock::new();
     let server = Authority::new(&clock);
-    let first = Stored {
-        version: Version::new(1),
-        pair: Some(server.login().into_pair(SystemTime::now())),
-    };
+    let pair = server.login().into_pair(SystemTime::now());
+    let first = Stored::new(Version::new(1), Some(pair));
     let swap = FileStore::new(&path)
         .compare_and_swap(Version::default(), &first)
         .now_or_never();

@@ -125,7 +125,7 @@ fn a_token_is_renewed_in_the_background_once_somebody_asks_for_it() {
     assert_eq!(desk.ask().expose(), "access-1");
     assert_eq!(desk.ask().expose(), "access-2");
     assert_eq!(desk.server.requests().len(), 1);
-    assert_eq!(desk.events(), ["renewed 2"]);
+    assert_eq!(desk.events(), ["renewed 3"]);
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn a_refresh_goes_on_when_all_who_wanted_it_have_left() {
     desk.drop_call(call);
     desk.server.release();
     desk.settle();
-    assert_eq!(desk.events(), ["renewed 2"]);
+    assert_eq!(desk.events(), ["renewed 3"]);
     assert_eq!(desk.ask().expose(), "access-2");
     assert_eq!(desk.server.requests(), ["refresh-1"]);
 }

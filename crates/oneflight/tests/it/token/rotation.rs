@@ -99,7 +99,7 @@ fn e2_two_processes_with_a_lease_refresh_once() {
     assert_eq!(a.token(call_a).expose(), "access-2");
     assert_eq!(b.token(call_b).expose(), "access-2");
     assert_eq!(a.server.requests(), ["refresh-1"]);
-    assert_eq!(b.events(), ["found 1", "found 2"]);
+    assert_eq!(b.events(), ["found 1", "found 3"]);
 }
 
 #[test]
@@ -116,13 +116,18 @@ fn e2_what_another_process_has_rotated_is_found_in_the_store() {
 
 #[test]
 fn e2_a_refused_refresh_token_that_was_rotated_meanwhile_is_no_error() {
-    let mut a = Desk::new();
+    // One of the two has more patience than the other knows of.
+    let mut a = Desk::with(|builder| {
+        let builder = builder.grace(Duration::from_secs(60));
+        builder.answer_limit(Duration::from_secs(30))
+    });
     let mut b = a.beside();
     let (old_a, old_b) = (a.ask(), b.ask());
-    // Both have looked into the store, neither has a lease; the server is strict.
+    // Neither has a lease, and the server is strict.
     a.server.hold();
     let (call_a, call_b) = (a.reject(&old_a), b.reject(&old_b));
     assert!(a.is_waiting(call_a) && b.is_waiting(call_b));
+    (0..4).for_each(|_| b.advance_secs(1));
     a.server.release();
     a.token(call_a);
     assert_eq!(
@@ -131,7 +136,7 @@ fn e2_a_refused_refresh_token_that_was_rotated_meanwhile_is_no_error() {
         "and it is the server's affair to revoke it"
     );
     assert_eq!(a.server.requests(), ["refresh-1", "refresh-1"]);
-    assert_eq!(b.events(), ["found 1", "found 2"]);
+    assert_eq!(b.events(), ["found 1", "found 3"]);
 }
 
 #[test]
@@ -178,11 +183,11 @@ fn a_lease_is_given_back_by_a_flight_that_takes_too_long() {
 fn e13_the_new_pair_is_in_the_store_before_anybody_has_its_token() {
     let (mut desk, store) = told();
     let old = desk.ask();
-    store.hold();
+    store.swap_late("access-2");
     let calls = [desk.reject(&old), desk.call()];
     assert!(calls.iter().all(|&call| desk.is_waiting(call)));
     assert_eq!(desk.server.redeemed(), 1, "the server has answered");
-    store.release();
+    store.answer_now();
     for call in calls {
         assert_eq!(desk.token(call).expose(), "access-2");
     }
@@ -192,9 +197,11 @@ fn e13_the_new_pair_is_in_the_store_before_anybody_has_its_token() {
 fn e13_a_pair_that_could_not_be_stored_is_stored_by_the_next_call_and_not_asked_for_again() {
     let (mut desk, store) = told();
     let old = desk.ask();
-    store.fail_swaps(2, false);
+    // Of one flight four times, with pauses of 100, 200 and 400 ms.
+    store.fail_swaps_of("access-2", 8);
     for _ in 0..2 {
         let call = desk.reject(&old);
+        (0..8).for_each(|_| desk.advance(Duration::from_millis(100)));
         let error = desk.error(call);
         assert!(error.work().unwrap().is_store());
         assert_eq!(error.to_string(), "the token store failed to save");
@@ -211,21 +218,25 @@ fn e13_a_pair_that_could_not_be_stored_is_stored_by_the_next_call_and_not_asked_
 fn e13_a_swap_that_was_done_though_it_failed_is_recognized() {
     let (mut desk, store) = told();
     let old = desk.ask();
-    store.fail_swaps(1, true);
+    desk.server.hold();
     let call = desk.reject(&old);
-    assert!(desk.error(call).work().unwrap().is_store());
-    desk.advance_secs(2);
-    assert_eq!(desk.ask().expose(), "access-2");
+    desk.settle();
+    store.fail_swaps(1, true);
+    desk.server.release();
+    (0..8).for_each(|_| desk.advance(Duration::from_millis(100)));
+    assert_eq!(desk.token(call).expose(), "access-2");
     assert_eq!(desk.source.stats().superseded, 0);
-    assert_eq!((desk.server.requests().len(), store.swaps()), (1, 3));
+    // A login, that the token is sent, the pair, and the pair again.
+    assert_eq!((desk.server.requests().len(), store.swaps()), (1, 4));
 }
 
 #[test]
 fn a_pair_that_waited_for_the_store_for_longer_than_it_lives_is_refreshed() {
     let (mut desk, store) = told();
     let old = desk.ask();
-    store.fail_swaps(1, false);
+    store.fail_swaps_of("access-2", 4);
     let call = desk.reject(&old);
+    (0..8).for_each(|_| desk.advance(Duration::from_millis(100)));
     desk.error(call);
     desk.advance_secs(4000);
     assert_eq!(desk.ask().expose(), "access-3");
@@ -342,7 +353,10 @@ fn e13_a_limit_that_leaves_no_time_to_send_a_request_again_is_refused() {
     assert_eq!(with(900, 0), Ok(()), "nothing is sent again");
     assert_eq!(
         with(10, 10),
-        Err("an answer limit of 10s leaves no time to send a refresh again within the grace of 10s".to_owned())
+        Err(
+            "an answer limit of 10s leaves no time to send a refresh again within the grace of 10s"
+                .to_owned()
+        )
     );
     assert!(with(u64::MAX, 1).is_err());
 }
@@ -360,7 +374,7 @@ fn past_the_grace_a_token_in_doubt_is_not_sent_while_there_is_something_to_lose(
     }
     assert_eq!(source.server.requests().len(), 1);
     assert_eq!(source.server.revoked(), 0);
-    // There is nothing to lose any more.
+    // There is nothing to lose any more: that it rests for a while counts no more either.
     source.advance_secs(10);
     let error = source.ask_for_error();
     assert!(error.needs_login());

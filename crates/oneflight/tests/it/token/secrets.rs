@@ -27,10 +27,7 @@ fn nothing_that_holds_a_secret_shows_it() {
     let pair = Pair::new("access-1").with_refresh("refresh-1");
     hidden(&pair);
     hidden(MemoryStore::with(pair.clone()));
-    hidden(Stored {
-        version: Version::new(1),
-        pair: Some(pair),
-    });
+    hidden(Stored::new(Version::new(1), Some(pair)));
     hidden(&token);
     hidden(&desk.source);
     hidden(&desk.store);

@@ -60,10 +60,8 @@ fn pair(name: &str) -> Pair {
 }
 
 fn stored(version: u64, name: &str) -> Stored {
-    Stored {
-        version: Version::new(version),
-        pair: (!name.is_empty()).then(|| pair(name)),
-    }
+    let pair = (!name.is_empty()).then(|| pair(name));
+    Stored::new(Version::new(version), pair)
 }
 
 fn load(store: &dyn Store) -> (u64, Option<String>) {
@@ -104,11 +102,17 @@ fn keeps_its_promise<S: Store>(store: S, again: impl Fn(&S) -> Arc<dyn Store>) {
     assert!(swap(&*again(&store), 1, &stored(2, "bob")));
     assert!(!swap(&store, 1, &stored(2, "eve")), "it is version 2");
     assert_eq!(load(&store), (2, Some("bob".into())));
-    assert!(swap(&store, 2, &stored(3, "")));
-    assert_eq!(load(&*again(&store)), (3, None));
+    let sent = UNIX_EPOCH + Duration::from_secs(1_700_000_100);
+    assert!(swap(&store, 2, &stored(3, "bob").with_sent(sent)));
+    assert_eq!(load(&*again(&store)), (3, Some("bob".into())));
+    assert_eq!(wait(again(&store).load()).unwrap().sent, Some(sent));
+    assert!(swap(&store, 3, &stored(4, "bob")));
+    assert_eq!(wait(again(&store).load()).unwrap().sent, None);
+    assert!(swap(&store, 4, &stored(5, "")));
+    assert_eq!(load(&*again(&store)), (5, None));
 
     // Of many who swap at once, one does.
-    for version in 3..20 {
+    for version in 5..20 {
         let won = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for name in ["a", "b", "c", "d"] {

@@ -22,8 +22,17 @@ struct Orders {
     /// A swap that fails is done all the same.
     done_all_the_same: bool,
     swaps: u32,
-    /// The swap that brings this access token is done, and its answer comes late.
-    late: Option<String>,
+    /// The next swap that brings this access token waits, or is done and its answer waits.
+    chosen: Option<(String, Waits)>,
+    kept: bool,
+    /// Swaps that bring this access token fail, so many of them.
+    fail_access: Option<(String, u32)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Waits {
+    Before,
+    After,
 }
 
 impl Told {
@@ -41,14 +50,29 @@ impl Told {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// The swap that brings this access token is done, and answered once `answer_now` says so.
+    /// The next swap that brings this access token is done, and answered once `answer_now` says so.
     pub(crate) fn answer_late(&self, access: &str) {
-        self.orders.lock().unwrap().late = Some(access.to_owned());
+        self.choose(access, Waits::After);
+    }
+
+    /// The next swap that brings this access token is done once `answer_now` says so.
+    pub(crate) fn swap_late(&self, access: &str) {
+        self.choose(access, Waits::Before);
+    }
+
+    fn choose(&self, access: &str, waits: Waits) {
+        let mut orders = self.orders.lock().unwrap();
+        (orders.chosen, orders.kept) = (Some((access.to_owned(), waits)), true);
     }
 
     pub(crate) fn answer_now(&self) {
-        self.orders.lock().unwrap().late = None;
+        self.orders.lock().unwrap().kept = false;
         self.release();
+    }
+
+    /// So many swaps that bring this access token fail, and are not done.
+    pub(crate) fn fail_swaps_of(&self, access: &str, times: u32) {
+        self.orders.lock().unwrap().fail_access = Some((access.to_owned(), times));
     }
 
     pub(crate) fn fail_loads(&self, times: u32) {
@@ -93,6 +117,21 @@ impl Told {
     }
 }
 
+impl Orders {
+    /// How the swap that brings this waits, if it is the chosen one.
+    fn choice(&mut self, access: Option<&str>) -> Option<Waits> {
+        let chosen = |(chosen, _): &mut (String, _)| access == Some(chosen);
+        self.chosen.take_if(chosen).map(|(_, waits)| waits)
+    }
+
+    fn fails(&mut self, access: Option<&str>) -> bool {
+        match &mut self.fail_access {
+            Some((bad, left)) if access == Some(bad) => spend(left),
+            _ => false,
+        }
+    }
+}
+
 /// Counts one down; true if there was one.
 fn spend(left: &mut u32) -> bool {
     let some = *left > 0;
@@ -113,10 +152,16 @@ impl Store for Told {
     fn compare_and_swap<'a>(&'a self, expected: Version, stored: &'a Stored) -> Keeping<'a, bool> {
         Box::pin(async move {
             self.wait_while(|orders| orders.held).await;
+            let access = stored.pair.as_ref().map(|pair| pair.access().expose());
+            let waits = self.orders.lock().unwrap().choice(access);
+            if waits == Some(Waits::Before) {
+                self.wait_while(|orders| orders.kept).await;
+            }
             let (fails, done) = {
                 let mut orders = self.orders.lock().unwrap();
                 orders.swaps += 1;
-                (spend(&mut orders.fail_swaps), orders.done_all_the_same)
+                let fails = spend(&mut orders.fail_swaps) || orders.fails(access);
+                (fails, orders.done_all_the_same)
             };
             if fails {
                 if done {
@@ -125,12 +170,9 @@ impl Store for Told {
                 return Err("the disk is full".into());
             }
             let swapped = self.inner().compare_and_swap(expected, stored).await;
-            let brings = |late: &String| {
-                let pair = stored.pair.as_ref();
-                pair.is_some_and(|pair| pair.access().expose() == late)
-            };
-            self.wait_while(|orders| orders.late.as_ref().is_some_and(brings))
-                .await;
+            if waits == Some(Waits::After) {
+                self.wait_while(|orders| orders.kept).await;
+            }
             swapped
         })
     }

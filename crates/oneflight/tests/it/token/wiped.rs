@@ -78,7 +78,7 @@ fn no_secret_of_a_file_stays_in_memory_that_was_given_back() {
     assert_eq!(seen, 0);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(
-        text.starts_with("oneflight token 1\nversion ") && !text.contains(MARK),
+        text.starts_with("oneflight token 2\nversion ") && !text.contains(MARK),
         "{text}"
     );
 }
