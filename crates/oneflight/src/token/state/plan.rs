@@ -52,7 +52,8 @@ impl<E> State<E> {
             return Plan::End(held.version, Failure::no_refresh_token());
         }
         if let Some(doubt) = &held.doubt {
-            let up = doubt.left(limits.answer, now);
+            // A request is part of a flight, and lasts no longer, whatever it may.
+            let up = doubt.left(limits.answer.min(limits.flight), now);
             if doubt.is_of_others() && !leads && !up.is_zero() {
                 return Plan::Wait(up);
             }

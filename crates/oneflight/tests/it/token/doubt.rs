@@ -127,6 +127,22 @@ fn e13_without_a_lease_it_waits_until_the_other_can_have_no_answer_any_more() {
 }
 
 #[test]
+fn without_a_lease_it_waits_for_no_longer_than_a_flight_may_take() {
+    let mut desk = Desk::new();
+    desk.server.grace(seconds(60));
+    desk.advance_secs(3600);
+    let mut next = die(desk).beside_with(|builder| {
+        let builder = builder.grace(Duration::ZERO).flight_limit(seconds(5));
+        builder.answer_limit(Duration::MAX)
+    });
+    let call = next.call();
+    assert!(wait(&mut next, call) <= seconds(5));
+    next.advance_secs(2);
+    assert_eq!(next.ask().expose(), "access-3");
+    assert_eq!(next.server.requests(), ["refresh-1"; 2]);
+}
+
+#[test]
 fn e2_of_two_processes_without_a_lease_one_sends_the_token_and_the_other_finds_the_pair() {
     let mut a = Desk::new();
     let mut b = a.beside();
