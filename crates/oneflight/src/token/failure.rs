@@ -238,6 +238,12 @@ impl<E> Failure<E> {
         matches!(&*self.why, Why::Lease(_))
     }
 
+    /// True if the refresh before was cut off: it took longer than it [may](super::Builder::flight_limit), or something that it calls
+    /// panicked. Those who waited for it were told so ([`Error::is_overdue`], [`Error::is_panic`]); this is for those who come after.
+    pub fn is_cut_off(&self) -> bool {
+        matches!(&*self.why, Why::CutOff)
+    }
+
     /// The refresher's own error, if it is what failed.
     pub fn refresher(&self) -> Option<&E> {
         match &*self.why {

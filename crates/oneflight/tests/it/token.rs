@@ -5,6 +5,7 @@ mod desk;
 mod doubt;
 mod events;
 mod identities;
+mod login;
 mod model;
 mod overtaken;
 mod processes;
