@@ -92,7 +92,7 @@ fn e13_whoever_comes_after_a_process_that_died_sends_the_same_token_within_the_g
     let (mut desk, beside) = leading();
     desk.advance_secs(3600);
     let mut next = beside(&die(desk));
-    next.advance_secs(5);
+    // At once: whoever has the lease knows that the other is gone.
     assert_eq!(next.ask().expose(), "access-3");
     assert_eq!(next.server.requests(), ["refresh-1"; 2]);
     assert_eq!(next.server.revoked(), 0);
@@ -215,6 +215,24 @@ fn e13_a_token_that_the_server_has_turned_away_is_in_doubt_for_nobody() {
         );
         assert_eq!(next.ask().expose(), "access-2");
     }
+}
+
+#[test]
+fn a_token_that_was_turned_away_is_in_no_doubt_though_the_store_would_not_hear_of_it() {
+    let (desk, store) = told();
+    let mut desk = desk.beside_with(|builder| builder.grace(Duration::ZERO));
+    desk.ask();
+    desk.advance_secs(3300);
+    desk.server.hold();
+    desk.server.next([Fate::Busy(None)]);
+    assert_eq!(desk.ask().expose(), "access-1");
+    store.fail_swaps(1, false);
+    desk.server.release();
+    desk.settle();
+    assert!(stored(&desk).sent.is_some());
+    desk.advance_secs(10);
+    assert_eq!(desk.ask().expose(), "access-1");
+    assert_eq!(desk.ask().expose(), "access-2");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::rotation::told;
 use oneflight::token::store::Keeping;
 use oneflight::token::{MemoryStore, Pair, Store, Stored, Version};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Logs out, and asks for a token.
 fn log_out(desk: &mut Desk) -> Call {
@@ -160,6 +161,30 @@ fn a_login_whose_swap_comes_back_after_a_refresh_of_its_pair_replaces_nothing() 
     store.answer_now();
     assert_eq!(desk.token(login), new);
     assert_eq!(desk.ask(), new);
+}
+
+#[test]
+fn a_pair_that_waits_for_the_store_is_forgotten_with_the_login_that_it_came_of() {
+    for leaves in [true, false] {
+        let (mut desk, store) = told();
+        let old = desk.ask();
+        store.fail_swaps_of("access-2", 4);
+        let call = desk.reject(&old);
+        (0..8).for_each(|_| desk.advance(Duration::from_millis(100)));
+        assert!(desk.error(call).work().unwrap().is_store());
+        if leaves {
+            let out = log_out(&mut desk);
+            assert!(desk.error(out).needs_login());
+            desk.advance_secs(1);
+            assert!(desk.ask_for_error().needs_login());
+        } else {
+            let new = desk.login();
+            let call = desk.reject(&new);
+            assert_eq!(desk.token(call).expose(), "access-4");
+        }
+        // It was not even offered.
+        assert_eq!(desk.source.stats().superseded, 0);
+    }
 }
 
 /// A store that others change before each swap.

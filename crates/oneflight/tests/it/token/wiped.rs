@@ -11,10 +11,15 @@ use std::time::Duration;
 /// What every secret of this test has in it.
 const MARK: &str = "to be wiped";
 
+/// A secret, so long that a text which grows with it would move.
+fn secret() -> String {
+    MARK.repeat(100)
+}
+
 /// A grant whose secrets are in exactly one place each.
 fn grant() -> Grant {
-    Grant::new(String::from(MARK))
-        .refresh(String::from(MARK))
+    Grant::new(secret())
+        .refresh(secret())
         .expires_in(Duration::from_secs(60))
 }
 
@@ -26,7 +31,7 @@ fn live(store: impl Store + Clone) {
             .store(store.clone())
             .grace(Duration::ZERO)
             .build(|refresh| async move {
-                assert_eq!(refresh.expose(), MARK);
+                assert!(refresh.expose().starts_with(MARK));
                 Ok(grant())
             })
     };
