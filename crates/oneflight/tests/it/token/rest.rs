@@ -178,6 +178,38 @@ fn a_refresh_that_was_cut_off_counts_as_one_that_failed() {
 }
 
 #[test]
+fn the_first_failure_with_a_pair_that_was_found_is_the_first() {
+    let mut desk = Desk::new();
+    let mut other = desk.beside();
+    desk.advance_secs(3600);
+    desk.server.next([Fate::Busy(None); 4]);
+    for _ in 0..4 {
+        let wait = told_to_wait(&mut desk);
+        desk.advance(wait);
+    }
+    other.ask();
+    desk.advance_secs(3600);
+    // It finds what the other has renewed, which is over by now.
+    desk.server.next([Fate::Busy(None)]);
+    assert!(told_to_wait(&mut desk) <= Duration::from_millis(1500));
+    assert_eq!(
+        desk.events().last().unwrap(),
+        "failed, serving false: the server could not refresh the token now"
+    );
+    assert_eq!(
+        desk.server.requests(),
+        [
+            "refresh-1",
+            "refresh-1",
+            "refresh-1",
+            "refresh-1",
+            "refresh-1",
+            "refresh-2"
+        ]
+    );
+}
+
+#[test]
 fn a_login_ends_the_pause() {
     let mut desk = Desk::new();
     desk.advance_secs(3600);
