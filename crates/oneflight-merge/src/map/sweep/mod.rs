@@ -6,8 +6,7 @@
 //!
 //! E1. A row is swept only where drafting it would come to the same; all others are odd, and drafted.
 //! E2. Nothing is committed before a row is known not to be odd (D1).
-//! E3. A new record has its number, and its place in the index, at once; its cells may be appended later, but before anybody
-//!     outside the sweep asks for them.
+//! E3. A new record has its number at once; its cells are appended later, but before anybody outside the run asks for them.
 //! E4. What rows do to one table is done in their order; of tables, those come first that others refer to.
 
 mod columns;

@@ -192,11 +192,13 @@ impl<'a> Sweep<'a> {
 
     /// The records of a step that is alone with its table.
     fn admit(&mut self, at: usize, rows: Range<usize>, batch: &mut Batch) {
+        debug_assert!(
+            self.steps.steps[at].late.is_empty(),
+            "E3: a run before this one is not finished"
+        );
         if self.rise(at, rows.clone(), batch) {
             return;
         }
-        // Whoever may meet any of the records wants to know their keys (E3).
-        self.finish(at, batch);
         let mut hashes = std::mem::take(&mut self.hashes);
         hashes.clear();
         self.hash(at, rows.clone(), batch, &mut hashes);
@@ -244,9 +246,7 @@ impl<'a> Sweep<'a> {
         let Some(first) = words.and_then(|words| batch.rise(&step.draft, words)) else {
             return false;
         };
-        if step.late.is_empty() {
-            step.first = first;
-        }
+        step.first = first;
         let count = rows.len();
         step.late.extend(rows.start as u32..rows.end as u32);
         step.recs.extend(first..first + count as u32);
