@@ -178,6 +178,7 @@ impl<K, V, E, S> Builder<K, V, E, S> {
     }
 
     /// If a stale value is there that may still serve, a caller waits so long for a better one, and then takes it; the load goes on.
+    /// Needs a [`spawner`](Self::spawner), for it to go on there.
     pub fn soft_timeout(mut self, limit: Duration) -> Self {
         self.policy.soft_timeout = Some(limit);
         self
@@ -242,7 +243,7 @@ impl<K, V, E, S> Builder<K, V, E, S> {
     }
 
     /// What an entry weighs, at least 1; told once for each value that is loaded or inserted. An entry that is heavier than a shard of
-    /// the store has room for is not kept.
+    /// the store has room for is not kept. Needs [`expected_keys`](Self::expected_keys).
     pub fn weigher<F>(mut self, weigh: F) -> Self
     where
         F: Fn(&K, &V) -> u32 + Send + Sync + 'static,
@@ -251,7 +252,9 @@ impl<K, V, E, S> Builder<K, V, E, S> {
         self
     }
 
-    /// About how many keys there will be, if entries have weights; within a factor of ten is good enough.
+    /// About how many keys there will be, if entries have weights; within a factor of ten is good enough. The store remembers half as
+    /// many keys that had to go (eight bytes and a place in the table for each), to know them when they come again; and it has no
+    /// more shards than makes sense for so many.
     pub fn expected_keys(mut self, keys: usize) -> Self {
         self.keys = Some(keys);
         self
@@ -304,8 +307,9 @@ impl<K, V, E, S> Builder<K, V, E, S> {
     /// Makes the cache.
     ///
     /// # Panics
-    /// If something is timed and there is no [`clock`](Self::clock); if loads are [`detached`](Self::detached) and there is no
-    /// [`spawner`](Self::spawner); if the part of [`jitter`](Self::jitter) or [`refresh_ahead`](Self::refresh_ahead) is not between 0
+    /// If something is timed and there is no [`clock`](Self::clock); if loads are [`detached`](Self::detached) or callers leave them
+    /// ([`soft_timeout`](Self::soft_timeout)) and there is no [`spawner`](Self::spawner); if entries have weights
+    /// ([`weigher`](Self::weigher)) and nobody says how many there will be ([`expected_keys`](Self::expected_keys)); if the part of [`jitter`](Self::jitter) or [`refresh_ahead`](Self::refresh_ahead) is not between 0
     /// and 1, or that of [`refresh_ahead_at_random`](Self::refresh_ahead_at_random) is negative or not a number.
     pub fn build(self) -> Cache<K, V, E, S>
     where
@@ -329,7 +333,8 @@ impl<K, V, E, S> Builder<K, V, E, S> {
         }
         let most = usize::try_from(self.room.capacity).unwrap_or(usize::MAX);
         let room = Room {
-            keys: self.keys.unwrap_or(most),
+            // No entry weighs less than 1.
+            keys: self.keys.map_or(most, |keys| keys.min(most)),
             ..self.room
         };
         let store = Store::new(room, self.hasher.clone());
@@ -353,9 +358,14 @@ impl<K, V, E, S> Builder<K, V, E, S> {
         {
             panic!("{option} needs a clock: `Builder::clock`");
         }
+        if self.spawn.is_none()
+            && let Some(option) = self.policy.needs_spawner()
+        {
+            panic!("{option} needs a spawner: `Builder::spawner`");
+        }
         assert!(
-            !self.policy.detached || self.spawn.is_some(),
-            "detached loads need a spawner: `Builder::spawner`"
+            self.policy.weigh.is_none() || self.keys.is_some(),
+            "a weigher needs to know about how many keys there will be: `Builder::expected_keys`"
         );
         let part = 0.0..=1.0;
         assert!(

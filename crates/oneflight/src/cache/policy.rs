@@ -254,6 +254,15 @@ impl<K, V, E> Policy<K, V, E> {
         Some(doubled.min(nanos(longest)))
     }
 
+    /// True if one of its options needs something that runs behind; it is named.
+    pub(super) fn needs_spawner(&self) -> Option<&'static str> {
+        let options = [
+            (self.detached, "`detached`"),
+            (self.soft_timeout.is_some(), "`soft_timeout`"),
+        ];
+        options.iter().find(|(is_set, _)| *is_set).map(|it| it.1)
+    }
+
     /// True if one of its options measures time; it is named.
     pub(super) fn needs_clock(&self) -> Option<&'static str> {
         let options = [

@@ -132,7 +132,7 @@ impl Options {
             .stale_while_revalidate(seconds(self.stale))
             .stale_if_error(seconds(self.error))
             .max_flight(seconds(7));
-        if self.soft > 0 {
+        if self.soft > 0 && self.behind {
             builder = builder.soft_timeout(seconds(self.soft));
         }
         if self.wait > 0 {

@@ -1,6 +1,7 @@
 //! What is kept when room is short, and what of it is given back.
 
 use crate::script::HandClock;
+use crate::sizes::bytes;
 use futures_util::FutureExt;
 use oneflight::cache::{Cache, Lifetime};
 use std::sync::Arc;
@@ -124,9 +125,46 @@ fn what_is_timed_needs_a_clock() {
 }
 
 #[test]
-#[should_panic(expected = "detached loads need a spawner")]
+#[should_panic(expected = "`detached` needs a spawner")]
 fn what_is_detached_needs_a_spawner() {
     drop(Cache::<u32, u32>::builder(1).detached().build());
+}
+
+#[test]
+#[should_panic(expected = "`soft_timeout` needs a spawner")]
+fn what_goes_on_behind_needs_a_spawner() {
+    let builder = Cache::<u32, u32>::builder(1).clock(HandClock::new());
+    drop(builder.soft_timeout(Duration::from_secs(1)).build());
+}
+
+#[test]
+#[should_panic(expected = "`Builder::expected_keys`")]
+fn entries_with_weights_need_an_idea_of_how_many_they_are() {
+    drop(
+        Cache::<u32, u32>::builder(1 << 30)
+            .weigher(|_, _| 1000)
+            .build(),
+    );
+}
+
+/// What the store remembers of keys that had to go is bounded, too.
+#[test]
+fn more_keys_than_there_is_room_for_are_not_expected() {
+    let keep = |expected| {
+        let before = bytes();
+        let cache: Cache<u32, u32> = Cache::builder(1000)
+            .shards(1)
+            .expected_keys(expected)
+            .weigher(|_, _| 1)
+            .build();
+        (0..100_000).for_each(|key| cache.insert(key, key));
+        bytes() - before
+    };
+    let (few, many) = (keep(1000), keep(usize::MAX));
+    assert!(
+        many <= few,
+        "{many} bytes, and {few} with as many keys as there is room for"
+    );
 }
 
 #[test]

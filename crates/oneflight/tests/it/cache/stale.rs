@@ -314,7 +314,7 @@ fn a_soft_timeout_waits_on_where_there_is_nothing_stale() {
 
 #[test]
 fn a_result_that_is_there_is_not_refused_for_being_late() {
-    let desk = Desk::new(|it| it.stale_if_error(seconds(600)).soft_timeout(seconds(1)));
+    let desk = Desk::behind(|it| it.stale_if_error(seconds(600)).soft_timeout(seconds(1)));
     let mut s = desk.script();
     fill(&mut s, "a", 1);
     desk.clock.advance(seconds(60));
