@@ -2,6 +2,7 @@
 
 use super::face::Cache;
 use super::flying::{Answer, Flying, Rings, Timers};
+use super::outcome::{Outcome, Source};
 use super::start::{Asked, Begun, Look};
 use crate::batch::{Load, Loader};
 use crate::error::{Error, Other};
@@ -11,7 +12,7 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// A call for many keys: the future that [`Cache::get_or_load_many`] returns.
@@ -46,7 +47,7 @@ struct Seats<'c, K, V, E, S> {
 }
 
 /// What a key gets.
-type Each<V, E> = Result<Option<V>, Error<E>>;
+type Each<V, E> = Result<Option<Outcome<V, E>>, Error<E>>;
 
 impl<'c, K, V, E, S> Many<'c, K, V, E, S> {
     pub(super) fn new(
@@ -82,6 +83,25 @@ impl<'c, K, V, E, S> Many<'c, K, V, E, S> {
         self.limit = Some(limit);
         self
     }
+
+    /// As [`Lookup::outcome`](super::Lookup::outcome), for each key: tells where its value is from, and how old it is.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::{batch::Loader, cache::{Cache, Source}};
+    /// # let wait = |future| futures_util::FutureExt::now_or_never(future).unwrap();
+    /// let rows: Loader<u32, u32> = Loader::builder().build(|keys: Vec<u32>| async move {
+    ///     keys.into_iter().map(|key| (key, 10 * key)).collect::<Vec<_>>()
+    /// });
+    /// let cache: Cache<u32, u32> = Cache::new(100);
+    /// cache.insert(1, 10);
+    /// let got = wait(cache.get_or_load_many([1, 2], &rows).outcome());
+    /// let sources: Vec<_> = got.into_iter().map(|row| row.unwrap().unwrap().source).collect();
+    /// assert!(matches!(sources[..], [Source::Fresh, Source::Loaded]));
+    /// ```
+    pub fn outcome(self) -> ManyWithOutcome<'c, K, V, E, S> {
+        ManyWithOutcome(self)
+    }
 }
 
 impl<'c, K, V, E, S> Many<'c, K, V, E, S>
@@ -93,16 +113,21 @@ where
 {
     /// Asks for all keys: what is to be loaded is queued before anything is polled, and so goes together.
     fn start(&self, keys: Vec<K>) -> Seats<'c, K, V, E, S> {
+        let inner = &*self.cache.inner;
         let mut answers = Vec::with_capacity(keys.len());
         let mut flying = Vec::new();
+        let mut now = None;
         for (place, key) in keys.into_iter().enumerate() {
             let asked = Asked {
                 key: &key,
                 since: self.since,
             };
             let kept = match self.cache.look(&asked) {
-                Look::Hit(value, _) => {
-                    answers.push(Some(Ok(Some(value))));
+                Look::Hit(value, at) => {
+                    // One look at the clock for all hits.
+                    let now = *now.get_or_insert_with(|| inner.now());
+                    let (source, age) = (Source::Fresh, inner.since(at, now));
+                    answers.push(Some(Ok(Some(Outcome { value, source, age }))));
                     continue;
                 }
                 Look::Miss(kept) => kept,
@@ -130,6 +155,28 @@ where
             flying,
             timers,
         }
+    }
+
+    /// Polls it; what each key gets, once all have something.
+    fn step(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<impl Iterator<Item = Each<V, E>> + use<K, V, E, S>> {
+        if let At::Start(keys) = &mut self.at {
+            let keys = std::mem::take(keys);
+            self.at = At::Flying(self.start(keys));
+        }
+        let At::Flying(seats) = &mut self.at else {
+            panic!("a call was polled after it was ready")
+        };
+        if !seats.poll(self.cache, context) {
+            return Poll::Pending;
+        }
+        let answers = std::mem::take(&mut seats.answers);
+        self.at = At::Done;
+        let lost = || Err(Error::lost("a key got neither an answer nor an error"));
+        let answers = answers.into_iter();
+        Poll::Ready(answers.map(move |answer| answer.unwrap_or_else(lost)))
     }
 }
 
@@ -181,7 +228,7 @@ where
 /// That there is none is no error to a call for many keys.
 fn each<V, E>(answer: Answer<V, E>) -> Each<V, E> {
     match answer {
-        Ok(outcome) => Ok(Some(outcome.value)),
+        Ok(outcome) => Ok(Some(outcome)),
         Err(error) if error.is_absent() => Ok(None),
         Err(error) => Err(error),
     }
@@ -197,24 +244,9 @@ where
     type Output = Vec<Result<Option<V>, Error<E>>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        if let At::Start(keys) = &mut this.at {
-            let keys = std::mem::take(keys);
-            this.at = At::Flying(this.start(keys));
-        }
-        let At::Flying(seats) = &mut this.at else {
-            panic!("a call was polled after it was ready")
-        };
-        if !seats.poll(this.cache, context) {
-            return Poll::Pending;
-        }
-        let answers = std::mem::take(&mut seats.answers);
-        this.at = At::Done;
-        let lost = || Err(Error::lost("a key got neither an answer nor an error"));
-        let answers = answers
-            .into_iter()
-            .map(|answer| answer.unwrap_or_else(lost));
-        Poll::Ready(answers.collect())
+        let answers = ready!(self.get_mut().step(context));
+        let value = |answer: Each<V, E>| Ok(answer?.map(|outcome| outcome.value));
+        Poll::Ready(answers.map(value).collect())
     }
 }
 
@@ -231,6 +263,31 @@ impl<K, V, E, S> fmt::Debug for Many<'_, K, V, E, S> {
         f.debug_struct("Many")
             .field("keys", &keys)
             .finish_non_exhaustive()
+    }
+}
+
+/// A call for many keys that tells of each where its value is from along with it; see [`Many::outcome`].
+#[must_use = "a call does nothing until it is awaited"]
+pub struct ManyWithOutcome<'c, K, V, E, S = RandomState>(Many<'c, K, V, E, S>);
+
+impl<K, V, E, S> Future for ManyWithOutcome<'_, K, V, E, S>
+where
+    K: Hash + Eq + Clone + fmt::Debug + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    E: Send + Sync + 'static,
+    S: BuildHasher + Clone + Send + Sync + 'static,
+{
+    type Output = Vec<Result<Option<Outcome<V, E>>, Error<E>>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let answers = ready!(self.get_mut().0.step(context));
+        Poll::Ready(answers.collect())
+    }
+}
+
+impl<K, V, E, S> fmt::Debug for ManyWithOutcome<'_, K, V, E, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ManyWithOutcome").field(&self.0).finish()
     }
 }
 

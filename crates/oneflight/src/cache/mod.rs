@@ -47,6 +47,6 @@ pub use builder::Builder;
 pub use counters::Stats;
 pub use face::Cache;
 pub use lookup::{Lookup, WithOutcome};
-pub use many::Many;
+pub use many::{Many, ManyWithOutcome};
 pub use outcome::{Freshness, Outcome, Peeked, Source};
 pub use policy::{Failure, Lifetime, Overflow};
