@@ -136,7 +136,8 @@ pub enum Event<'a> {
     /// The flight left its place to others, by [`Group::forget`](crate::Group::forget) or for a caller that wanted a fresher one.
     /// It goes on for those who wait for it, and its end is told later.
     Forgotten,
-    /// A caller gave up at its own limit ([`Join::within`](crate::Join::within)); the flight goes on for the others.
+    /// A caller gave up at its own limit ([`Join::within`](crate::Join::within), and those of a cache); the flight goes on for the
+    /// others.
     #[non_exhaustive]
     TimedOut {
         /// Since it called.

@@ -128,19 +128,21 @@ where
         self.failed(inner, Error::from_other(Other::TimedOut))
     }
 
-    /// Leaves; the load goes on behind, if anything runs there.
+    /// Leaves, since its time is over; the load goes on behind, if anything runs there.
     pub(super) fn leave(self, behind: Option<&Arc<Behind>>)
     where
         K: std::fmt::Debug,
     {
-        let Some(behind) = behind else { return };
-        match self.waits {
-            Waits::For(join) => {
-                if let Some(pilot) = join.hand_over() {
+        match (self.waits, behind) {
+            (Waits::For(join), behind) => {
+                join.gives_up();
+                let pilot = behind.and_then(|behind| Some((behind, join.hand_over()?)));
+                if let Some((behind, pilot)) = pilot {
                     behind.run(pilot);
                 }
             }
-            Waits::Own(mut own) => behind.run(async move {
+            (Waits::Own(_), None) => {}
+            (Waits::Own(mut own), Some(behind)) => behind.run(async move {
                 let polled = std::future::poll_fn(|context| {
                     let polled = guarded::<_, E>(|| own.as_mut().poll(context).map(drop));
                     polled.unwrap_or(Poll::Ready(()))

@@ -176,8 +176,8 @@ impl<K, V, E, S> Join<'_, K, V, E, S> {
         self.note = callers.into();
     }
 
-    /// Leaves, since its limit has passed.
-    fn give_up(self) {
+    /// Tells that its limit has passed. It is about to leave.
+    pub(crate) fn gives_up(&self) {
         if let (Some(watch), At::Flying(flight)) = (&self.group.table.watch, &self.at) {
             watch.timed_out(&flight.key, self.since(flight));
         }
@@ -291,7 +291,7 @@ impl<K, V: Clone, E, S> Future for Within<'_, K, V, E, S> {
         }
         this.sleep.as_mut().poll(context).map(|()| {
             if let Some(join) = this.join.take() {
-                join.give_up();
+                join.gives_up();
             }
             Err(Error::from_other(Other::TimedOut))
         })

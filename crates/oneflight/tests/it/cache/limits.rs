@@ -1,7 +1,10 @@
 //! How long callers wait, and how many.
 
 use super::script::{Desk, at_once, fill, seconds, waits};
+use crate::observe::Log;
 use crate::script::Call;
+use futures_util::FutureExt;
+use oneflight::batch::Loader;
 use oneflight::cache::Overflow;
 
 #[test]
@@ -111,6 +114,48 @@ fn a29_a_load_that_hangs_frees_its_key_and_lands_nowhere() {
     assert_eq!(s.answer(call), Some(2));
     assert!(s.poll(hangs) && s.error(hangs).is_overdue());
     assert_eq!(desk.cache.get("a"), Some(2));
+}
+
+#[test]
+fn an_observer_is_told_of_those_who_give_up() {
+    let log = Log::default();
+    let desk = Desk::behind(|it| {
+        it.wait_timeout(seconds(5))
+            .soft_timeout(seconds(2))
+            .stale_if_error(seconds(600))
+            .observer(log.clone())
+    });
+    let mut s = desk.script();
+    let first = waits(&mut s, "a");
+    desk.clock.advance(seconds(1));
+    let second = waits(&mut s, "a");
+    desk.clock.advance(seconds(4));
+    assert!(s.error(first).is_timeout());
+    s.finish_work("a", 1);
+    assert_eq!(s.answer(second), Some(1));
+    desk.run_behind();
+    assert_eq!(
+        log.lines(),
+        [
+            "a started",
+            "a joined",
+            "a timed out, 5s",
+            "a landed for 2, 5s",
+            "a joined 2, 4s"
+        ]
+    );
+    desk.clock.advance(seconds(60));
+    let soft = waits(&mut s, "a");
+    desk.clock.advance(seconds(2));
+    assert_eq!(s.answer(soft), Some(1));
+    assert_eq!(log.lines(), ["a started", "a timed out, 2s"]);
+    let never = |_: Vec<String>| std::future::pending::<Vec<(String, u64)>>();
+    let loader = Loader::builder().build(never);
+    let mut many = desk.many(&["b"], &loader);
+    assert!((&mut many).now_or_never().is_none());
+    desk.clock.advance(seconds(5));
+    assert!((&mut many).now_or_never().is_some());
+    assert_eq!(log.lines(), ["b started", "b timed out, 5s"]);
 }
 
 #[test]
