@@ -6,12 +6,13 @@ use super::face::Cache;
 use super::inner::Inner;
 use super::loading::Landed;
 use super::outcome::{Outcome, Source};
+use super::own::Own;
 use super::policy::Failure;
 use crate::clock::{self, Task};
 use crate::error::{Error, Other};
 use crate::flight::Join;
 use crate::sync::Arc;
-use crate::waiting::panics::guarded;
+use crate::waiting::panics::hushed;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
@@ -20,11 +21,10 @@ use std::time::Duration;
 
 /// What a call gets.
 pub(super) type Answer<V, E> = Result<Outcome<V, E>, Error<E>>;
-type Own<V, E> = Pin<Box<dyn Future<Output = Result<Landed<V>, Error<E>>> + Send>>;
 
 /// A caller that waits.
 pub(super) struct Flying<'c, K, V, E, S> {
-    pub(super) waits: Waits<'c, K, V, E, S>,
+    waits: Waits<'c, K, V, E, S>,
     /// What is kept, and may serve if loading fails or is slow.
     pub(super) fallback: Option<Box<Stored<V, E>>>,
 }
@@ -33,6 +33,15 @@ pub(super) enum Waits<'c, K, V, E, S> {
     For(Join<'c, K, Landed<V>, Error<E>, S>),
     /// A load of its own, beside the flight.
     Own(Own<V, E>),
+}
+
+impl<'c, K, V, E, S> Flying<'c, K, V, E, S> {
+    pub(super) fn new(waits: Waits<'c, K, V, E, S>, kept: Option<Box<Stored<V, E>>>) -> Self {
+        Self {
+            waits,
+            fallback: kept.filter(|kept| kept.value().is_some()),
+        }
+    }
 }
 
 impl<K, V, E, S> Flying<'_, K, V, E, S>
@@ -54,10 +63,7 @@ where
                 let polled = Pin::new(join).poll(context);
                 (polled.map_err(Error::flatten), led)
             }
-            Waits::Own(own) => {
-                let polled = guarded(|| own.as_mut().poll(context));
-                (polled.unwrap_or_else(|panic| Poll::Ready(Err(panic))), true)
-            }
+            Waits::Own(own) => (Pin::new(own).poll(context), true),
         };
         polled.map(|landed| match landed {
             Ok(landed) => Ok(Outcome {
@@ -141,14 +147,11 @@ where
                     behind.run(pilot);
                 }
             }
-            (Waits::Own(_), None) => {}
-            (Waits::Own(mut own), Some(behind)) => behind.run(async move {
-                let polled = std::future::poll_fn(|context| {
-                    let polled = guarded::<_, E>(|| own.as_mut().poll(context).map(drop));
-                    polled.unwrap_or(Poll::Ready(()))
-                });
-                polled.await;
+            (Waits::Own(own), Some(behind)) => behind.run(async move {
+                let answer = own.await;
+                hushed(|| drop(answer));
             }),
+            (Waits::Own(_), None) => {}
         }
     }
 }

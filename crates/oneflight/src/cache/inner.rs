@@ -43,9 +43,19 @@ pub(super) struct Load {
     pub(super) hash: u64,
     pub(super) number: u64,
     pub(super) born: Mark,
+    /// By the look at the clock by which its flight began.
     pub(super) began: Time,
     /// It began for no caller.
     pub(super) behind: bool,
+}
+
+/// What a caller knows when it begins a load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    /// The number of what it has seen of the key.
+    pub(super) seen: Option<u64>,
+    pub(super) behind: bool,
+    pub(super) now: Time,
 }
 
 impl<K, V, E, S> Inner<K, V, E, S> {
@@ -56,6 +66,12 @@ impl<K, V, E, S> Inner<K, V, E, S> {
             Some((clock, start)) => nanos(clock.now().saturating_duration_since(*start)),
             None => 0,
         }
+    }
+
+    /// A time as others know it, if there is a clock.
+    pub(super) fn instant(&self, at: Time) -> Option<Instant> {
+        let (_, start) = self.clock.as_ref()?;
+        start.checked_add(Duration::from_nanos(at))
     }
 
     /// How long ago that was, if there is a clock.
@@ -161,32 +177,35 @@ where
         (stored.born >= since && stored.born >= self.valid_from()).then_some(stored)
     }
 
-    /// An answer that makes a load needless (F5): stored since the caller looked and saw what was stored at `seen`.
+    /// An answer that makes a load needless (F5): stored since its caller looked.
     pub(super) fn recheck<Q>(
         &self,
         key: &Q,
         since: Mark,
-        seen: Option<Time>,
+        start: Start,
     ) -> Option<Result<Landed<V>, Error<E>>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let stored = self.peek(key, since)?;
-        let now = self.now();
-        let Times {
-            at, fresh_until, ..
-        } = stored.times;
-        let is_new = now < fresh_until && seen.is_none_or(|seen| seen < at);
-        match stored.what {
-            What::Value(value) if is_new => Some(Ok(Landed {
+        let Stored {
+            what,
+            times,
+            number,
+            trouble,
+            ..
+        } = self.peek(key, since)?;
+        // By numbers: what was stored in the moment of what was seen is newer, too.
+        let is_newer = start.seen.is_none_or(|seen| seen < number);
+        match what {
+            What::Value(value) if is_newer && start.now < times.fresh_until => Some(Ok(Landed {
                 value,
-                at,
+                at: times.at,
                 loaded: false,
             })),
-            What::Missing(error) if is_new => Some(Err(error)),
+            What::Missing(error) if is_newer && start.now < times.fresh_until => Some(Err(error)),
             _ => {
-                let trouble = stored.trouble.filter(|trouble| now < trouble.until)?;
+                let trouble = trouble.filter(|it| start.now < it.until)?;
                 Some(Err(trouble.error.clone()))
             }
         }

@@ -100,7 +100,8 @@ where
         }
     }
 
-    /// True if it was ended because it took too long.
+    /// True if it was ended because it took too long. That was found by an earlier look at the clock, and the flight began by the one
+    /// that this load began by: so what was found holds here, too.
     fn is_overdue(&self) -> bool {
         let flown = self.inner.now().saturating_sub(self.load.began);
         self.inner.clock().is_some() && flown >= nanos(self.inner.policy.max_flight)

@@ -38,6 +38,7 @@ mod loading;
 mod lookup;
 mod many;
 mod outcome;
+mod own;
 mod policy;
 mod start;
 mod store;

@@ -3,10 +3,11 @@
 use super::entry::{Age, Stored, Time, What};
 use super::face::Cache;
 use super::flying::{Answer, Flying, Waits};
-use super::inner::{Glance, Load};
+use super::inner::{Glance, Load, Start};
 use super::loading::{Landed, Loading, Ticket};
 use super::outcome::{Outcome, Source};
-use super::policy::Overflow;
+use super::own::Own;
+use super::policy::{Overflow, nanos};
 use crate::error::{Error, Other};
 use crate::flight::{Mark, Terms};
 use crate::waiting::panics::{guarded, overheard};
@@ -98,7 +99,7 @@ where
         }
     }
 
-    /// Serves what is kept, or loads.
+    /// Serves what is kept, or loads. All that it decides, it decides by one look at the clock.
     pub(super) fn begin<'c, Q, W, F>(
         &'c self,
         asked: &Asked<'_, Q>,
@@ -111,33 +112,32 @@ where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, Error<E>>> + Send + 'static,
     {
+        let inner = &*self.inner;
+        let now = inner.now();
         let Some(kept) = kept else {
-            return self.load(asked, None, work);
+            return self.load(asked, None, now, work);
         };
-        let now = self.inner.now();
         let age = kept.times.age(now);
         if let (What::Missing(error), Age::Fresh) = (&kept.what, age) {
-            self.inner.counters.negative.more();
+            inner.counters.negative.more();
             return Begun::Now(Err(error.clone()));
         }
+        let is_due = kept.value().is_some() && matches!(age, Age::Fresh | Age::Stale);
+        let is_due_behind = is_due && self.behind.is_some();
         if kept.backing_off(now).is_some() {
             return Begun::Now(self.back_off(&kept, now));
         }
-        if kept.value().is_some() && matches!(age, Age::Fresh | Age::Stale) {
-            let serves_now = match &self.behind {
-                Some(_) => {
-                    if !self.group.is_up(asked.key) {
-                        self.refresh(asked, &kept, work);
-                    }
-                    return Begun::Now(self.serve(&kept, now));
-                }
-                None => self.group.is_up(asked.key),
-            };
-            if serves_now {
+        if is_due {
+            let is_up = self.group.is_up(inner.instant(now), asked.key);
+            if is_due_behind && !is_up {
+                self.refresh(asked, &kept, now, work);
+                return Begun::Now(self.serve(&kept, now));
+            }
+            if is_up {
                 return Begun::Now(self.serve(&kept, now));
             }
         }
-        self.load(asked, Some(kept), work)
+        self.load(asked, Some(kept), now, work)
     }
 
     /// Gives out what is kept, fresh or stale.
@@ -178,15 +178,20 @@ where
     }
 
     /// Loads a key anew, for nobody (F6).
-    fn refresh<Q, W, F>(&self, asked: &Asked<'_, Q>, kept: &Stored<V, E>, work: W)
+    fn refresh<Q, W, F>(&self, asked: &Asked<'_, Q>, kept: &Stored<V, E>, now: Time, work: W)
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         W: FnOnce() -> F,
         F: Future<Output = Result<V, Error<E>>> + Send + 'static,
     {
-        let terms = self.terms(asked.since, u32::MAX);
-        let make = || self.make(asked, Some(kept.times.at), true, work);
+        let start = Start {
+            seen: Some(kept.number),
+            behind: true,
+            now,
+        };
+        let terms = self.terms(asked.since, u32::MAX, now);
+        let make = || self.make(asked, start, work);
         let join = self.group.run_on(terms, asked.key, make);
         let led = join.filter(|join| join.led());
         let pilot = led.and_then(|join| join.hand_over());
@@ -201,6 +206,7 @@ where
         &'c self,
         asked: &Asked<'_, Q>,
         kept: Option<Box<Stored<V, E>>>,
+        now: Time,
         work: W,
     ) -> Begun<'c, K, V, E, S>
     where
@@ -210,20 +216,21 @@ where
         F: Future<Output = Result<V, Error<E>>> + Send + 'static,
     {
         let most = self.inner.policy.waiters.map_or(u32::MAX, |it| it.0);
-        let terms = self.terms(asked.since, most);
-        let seen = kept.as_ref().map(|kept| kept.times.at);
+        let terms = self.terms(asked.since, most, now);
+        let start = Start {
+            seen: kept.as_ref().map(|kept| kept.number),
+            behind: false,
+            now,
+        };
         let mut work = Some(work);
         let make = || match work.take() {
-            Some(work) => self.make(asked, seen, false, work),
+            Some(work) => self.make(asked, start, work),
             None => Loading::There { answer: None },
         };
         let join = self.group.run_on(terms, asked.key, make);
         match (join, work) {
-            (Some(join), _) => Begun::Flying(Flying {
-                waits: Waits::For(join),
-                fallback: kept.filter(|kept| kept.value().is_some()),
-            }),
-            (None, Some(work)) => self.overflow(asked, kept, work),
+            (Some(join), _) => Begun::Flying(Flying::new(Waits::For(join), kept)),
+            (None, Some(work)) => self.overflow(asked, kept, start, work),
             (None, None) => Begun::Now(Err(Error::from_other(Other::Full))),
         }
     }
@@ -234,6 +241,7 @@ where
         &'c self,
         asked: &Asked<'_, Q>,
         kept: Option<Box<Stored<V, E>>>,
+        start: Start,
         work: W,
     ) -> Begun<'c, K, V, E, S>
     where
@@ -248,17 +256,10 @@ where
         }
         let overflow = self.inner.policy.waiters.map(|it| it.1);
         if overflow == Some(Overflow::Load) {
-            let seen = kept.as_ref().map(|kept| kept.times.at);
-            // A flight would catch its panics, too.
-            return match guarded(|| self.make(asked, seen, false, work)) {
-                Err(panic) => Begun::Now(Err(panic)),
-                Ok(own) => Begun::Flying(Flying {
-                    waits: Waits::Own(Box::pin(own)),
-                    fallback: kept.filter(|kept| kept.value().is_some()),
-                }),
-            };
+            let own = self.own(asked, start, work);
+            return Begun::Flying(Flying::new(Waits::Own(own), kept));
         }
-        let now = self.inner.now();
+        let now = start.now;
         let serves = overflow == Some(Overflow::Stale);
         match kept.filter(|kept| kept.value().is_some() && kept.times.serves_stale(now)) {
             Some(kept) if serves => Begun::Now(self.serve(&kept, now)),
@@ -269,20 +270,38 @@ where
         }
     }
 
+    /// A load of the caller's own, beside the flight: what bounds a flight bounds it, too.
+    fn own<Q, W, F>(&self, asked: &Asked<'_, Q>, start: Start, work: W) -> Own<V, E>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, Error<E>>> + Send + 'static,
+    {
+        if self.group.is_closed(asked.key) {
+            return Own::failed(Error::from_other(Other::Closed));
+        }
+        let inner = &self.inner;
+        let deadline = inner.instant(start.now.saturating_add(nanos(inner.policy.max_flight)));
+        let made = guarded(|| {
+            let limit = inner.clock().zip(deadline);
+            let limit = limit.map(|(clock, deadline)| clock.sleep_until(deadline));
+            Own::new(self.make(asked, start, work), limit)
+        });
+        made.unwrap_or_else(Own::failed)
+    }
+
     /// Whom a call may join: nothing that is too old for it, or for all (F4).
-    fn terms(&self, since: Mark, most: u32) -> Terms {
-        let since = since.max(self.inner.valid_from());
-        Terms { since, most }
+    fn terms(&self, since: Mark, most: u32, now: Time) -> Terms {
+        Terms {
+            since: since.max(self.inner.valid_from()),
+            most,
+            now: self.inner.instant(now),
+        }
     }
 
     /// Makes the work of a flight, which is in the table already.
-    fn make<Q, W, F>(
-        &self,
-        asked: &Asked<'_, Q>,
-        seen: Option<Time>,
-        behind: bool,
-        work: W,
-    ) -> Loading<K, V, E, S, F>
+    fn make<Q, W, F>(&self, asked: &Asked<'_, Q>, start: Start, work: W) -> Loading<K, V, E, S, F>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
@@ -298,17 +317,17 @@ where
             hash,
             number,
             born,
-            began: inner.now(),
-            behind,
+            began: start.now,
+            behind: start.behind,
         };
         let mut ticket = Ticket::new(inner, asked.key.to_owned(), load);
         // With the ticket there, what is written from here on tears it, and what was written before is seen.
-        let answer: Option<Result<Landed<V>, Error<E>>> = inner.recheck(asked.key, since, seen);
+        let answer: Option<Result<Landed<V>, Error<E>>> = inner.recheck(asked.key, since, start);
         if answer.is_some() {
             return Loading::There { answer };
         }
         inner.counters.loads.more();
-        if behind {
+        if start.behind {
             inner.counters.refreshes.more();
         }
         let work = overheard(work, |panic| ticket.fail(&panic));

@@ -367,7 +367,12 @@ where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, E>> + Send + 'static,
     {
-        let join = self.attach(Terms::since(since), ask, work);
+        let terms = Terms {
+            since,
+            most: u32::MAX,
+            now: self.now(),
+        };
+        let join = self.attach(terms, ask, work);
         join.unwrap_or_else(|| self.failed(Error::from_other(Other::Full)))
     }
 
@@ -384,7 +389,7 @@ where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, E>> + Send + 'static,
     {
-        let now = self.now();
+        let now = terms.now;
         let hash = ask.hash(&self.table);
         let mut locked = self.table.shard(hash).lock();
         let Shard {
@@ -561,7 +566,7 @@ where
     }
 
     /// True if the flight takes longer than it may.
-    fn is_overdue(&self, now: Option<Instant>, flight: &Shared<K, V, E>) -> bool {
+    pub(super) fn is_overdue(&self, now: Option<Instant>, flight: &Shared<K, V, E>) -> bool {
         // Asked for each call that finds a flight: without a clock, one look is enough.
         let Some(now) = now else { return false };
         let limit = flight.began.zip(self.options.max_flight);

@@ -13,6 +13,7 @@ use std::borrow::Borrow;
 use std::fmt;
 #[cfg(feature = "cache")]
 use std::hash::{BuildHasher, Hash};
+use std::time::Instant;
 
 /// Whom a call may join.
 #[derive(Clone, Copy, Debug)]
@@ -21,13 +22,8 @@ pub(crate) struct Terms {
     pub(crate) since: Mark,
     /// No flight for which so many wait.
     pub(crate) most: u32,
-}
-
-impl Terms {
-    pub(super) fn since(since: Mark) -> Self {
-        let most = u32::MAX;
-        Self { since, most }
-    }
+    /// The time, if anybody cares: a flight that takes longer than it may by then is not joined, and one that is started begins then.
+    pub(crate) now: Option<Instant>,
 }
 
 #[cfg(feature = "cache")]
@@ -59,8 +55,8 @@ where
         Mark(self.table.epoch())
     }
 
-    /// True if a flight for the key is up.
-    pub(crate) fn is_up<Q>(&self, key: &Q) -> bool
+    /// True if a flight for the key is up, and takes no longer by `now` than it may.
+    pub(crate) fn is_up<Q>(&self, now: Option<Instant>, key: &Q) -> bool
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -68,6 +64,16 @@ where
         let hash = self.table.hash(key);
         let shard = self.table.shard(hash).lock();
         let flight = (shard.flights).find(hash, |flight| flight.key.borrow() == key);
-        flight.is_some_and(|flight| !flight.state.is_over())
+        flight.is_some_and(|flight| !flight.state.is_over() && !self.is_overdue(now, flight))
+    }
+
+    /// True if no flight for the key is started any more.
+    pub(crate) fn is_closed<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.table.hash(key);
+        self.table.shard(hash).lock().closed
     }
 }

@@ -1,6 +1,6 @@
 //! Writes against loads in flight: what began before a write is neither kept after it, nor joined.
 
-use super::script::{Desk, Prices, at_once, fill, seconds, waits};
+use super::script::{Desk, Prepared, Prices, at_once, fill, seconds, waits};
 use oneflight::Event;
 use std::sync::{Arc, Mutex};
 
@@ -212,25 +212,45 @@ fn a17_a_caller_that_wrote_joins_no_load_that_began_before() {
     );
 }
 
+/// A cache whose observer inserts 2 when a flight starts, as another thread might. Or the two would keep each other: it is to be
+/// emptied at the end.
+fn inserting_late(
+    prepare: impl FnOnce(Prepared) -> Prepared,
+) -> (Desk, Arc<Mutex<Option<Prices>>>) {
+    let late: Arc<Mutex<Option<Prices>>> = Arc::default();
+    let there = late.clone();
+    let desk = Desk::new(|it| {
+        prepare(it).observer(move |key: &String, event: &Event<'_>| {
+            let cache = there.lock().unwrap().clone();
+            if let (Event::Started, Some(cache)) = (event, cache) {
+                cache.insert(key.clone(), 2);
+            }
+        })
+    });
+    (desk, late)
+}
+
+#[test]
+fn a19_what_was_stored_in_the_same_moment_as_what_was_seen_is_newer() {
+    let (desk, late) = inserting_late(|it| it.stale_while_revalidate(seconds(60)));
+    let mut s = desk.script();
+    desk.cache.insert("a".to_owned(), 1);
+    desk.cache.expire("a");
+    *late.lock().unwrap() = Some(desk.cache.clone());
+    assert_eq!(at_once(&mut s, "a"), (2, "fresh"));
+    assert_eq!((s.starts("a"), desk.cache.stats().loads), (0, 0));
+    *late.lock().unwrap() = None;
+}
+
 /// A value that comes between a caller's look and its flight, as by another thread: here by the observer, which is told that the
 /// flight has started before its work is made.
 #[test]
 fn a19_who_becomes_a_leader_looks_once_more() {
-    let late: Arc<Mutex<Option<Prices>>> = Arc::default();
-    let there = late.clone();
-    let desk = Desk::new(|it| {
-        it.observer(move |key: &String, event: &Event<'_>| {
-            let cache = there.lock().unwrap().clone();
-            if let (Event::Started, Some(cache)) = (event, cache) {
-                cache.insert(key.clone(), 1);
-            }
-        })
-    });
+    let (desk, late) = inserting_late(|it| it);
     let mut s = desk.script();
     *late.lock().unwrap() = Some(desk.cache.clone());
-    assert_eq!(at_once(&mut s, "a"), (1, "fresh"));
+    assert_eq!(at_once(&mut s, "a"), (2, "fresh"));
     assert_eq!((s.starts("a"), desk.cache.stats().loads), (0, 0));
-    // Or the two would keep each other.
     *late.lock().unwrap() = None;
 }
 

@@ -2,10 +2,14 @@
 
 use super::script::{Desk, at_once, fill, seconds, waits};
 use crate::observe::Log;
-use crate::script::Call;
+use crate::script::{Call, HandClock};
 use futures_util::FutureExt;
 use oneflight::batch::Loader;
-use oneflight::cache::Overflow;
+use oneflight::cache::{Cache, Overflow};
+use oneflight::{Clock, Task};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 #[test]
 fn a8_a_caller_that_gives_up_takes_nothing_from_the_others() {
@@ -114,6 +118,70 @@ fn a29_a_load_that_hangs_frees_its_key_and_lands_nowhere() {
     assert_eq!(s.answer(call), Some(2));
     assert!(s.poll(hangs) && s.error(hangs).is_overdue());
     assert_eq!(desk.cache.get("a"), Some(2));
+}
+
+#[test]
+fn a29_a_leader_that_is_kept_and_never_polled_freezes_no_stale_value() {
+    let desk = Desk::new(|it| {
+        it.stale_while_revalidate(seconds(600))
+            .max_flight(seconds(5))
+    });
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(60));
+    let kept = waits(&mut s, "a");
+    s.keep(kept);
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    desk.clock.advance(seconds(5));
+    let call = waits(&mut s, "a");
+    assert_eq!((s.starts("a"), s.is_dropped("a", 1)), (3, true));
+    s.finish_work("a", 2);
+    assert_eq!(s.answer(call), Some(2));
+    assert_eq!(
+        (at_once(&mut s, "a"), desk.cache.stats().failed),
+        ((2, "fresh"), 1)
+    );
+}
+
+/// Time that moves with each look at it, by as much as a test says.
+#[derive(Clone, Debug)]
+struct Ticking(HandClock, Arc<AtomicU64>);
+
+impl Clock for Ticking {
+    fn now(&self) -> Instant {
+        let now = self.0.now();
+        self.0.advance(seconds(self.1.load(Ordering::SeqCst)));
+        now
+    }
+
+    // SLEEP: part of a clock that a script moves by hand; nobody sleeps here.
+    fn sleep_until(&self, deadline: Instant) -> Task {
+        self.0.sleep_until(deadline)
+    }
+}
+
+#[test]
+fn a29_a_load_is_overdue_by_the_look_at_the_clock_that_found_it_so() {
+    let (hands, tick) = (HandClock::new(), Arc::new(AtomicU64::new(0)));
+    let cache: Cache<u32, u32> = Cache::builder(10)
+        .clock(Ticking(hands.clone(), tick.clone()))
+        .max_flight(seconds(60))
+        .build();
+    let ask = || cache.get_or_load(&1, std::future::pending);
+    let began = hands.now();
+    tick.store(1, Ordering::SeqCst);
+    let mut hangs = ask();
+    assert!((&mut hangs).now_or_never().is_none());
+    tick.store(0, Ordering::SeqCst);
+    hands.advance(seconds(60) - (hands.now() - began));
+    let mut next = ask();
+    assert!((&mut next).now_or_never().is_none());
+    assert!(
+        (&mut hangs)
+            .now_or_never()
+            .is_some_and(|ended| ended.is_err_and(|error| error.is_overdue()))
+    );
+    assert_eq!((cache.stats().loads, cache.stats().failed), (2, 1));
 }
 
 #[test]
@@ -231,6 +299,48 @@ fn a_crowd_may_load_by_itself() {
         (Some(4), None),
         "it is fenced, too"
     );
+}
+
+#[test]
+fn a29_a_load_of_ones_own_takes_no_longer_than_it_may() {
+    for leaves in [false, true] {
+        let desk = Desk::behind(|it| it.max_waiters(1, Overflow::Load).max_flight(seconds(5)));
+        let mut s = desk.script();
+        let flies = waits(&mut s, "a");
+        let work = s.work("a");
+        let own = s.seat(desk.ask("a", None, leaves.then_some(seconds(1)), work));
+        assert!(!s.poll(own));
+        desk.clock.advance(seconds(4));
+        assert_eq!(s.poll(own), leaves);
+        desk.run_behind();
+        assert!(!s.is_dropped("a", 1));
+        desk.clock.advance(seconds(1));
+        if !leaves {
+            assert!(s.error(own).is_overdue());
+        }
+        desk.run_behind();
+        assert!(s.is_dropped("a", 1), "it goes on for ever");
+        assert!(s.error(flies).is_overdue());
+        let stats = desk.cache.stats();
+        assert_eq!((stats.failed, stats.behind), (2, 0));
+    }
+}
+
+#[test]
+fn a37_a_closed_cache_begins_no_load_of_ones_own() {
+    let desk = Desk::new(|it| {
+        it.max_waiters(1, Overflow::Load)
+            .stale_if_error(seconds(60))
+    });
+    let mut s = desk.script();
+    fill(&mut s, "b", 1);
+    desk.clock.advance(seconds(60));
+    let (_a, _b) = (waits(&mut s, "a"), waits(&mut s, "b"));
+    desk.cache.close();
+    let own = s.call("a");
+    assert!(s.error(own).is_closed());
+    assert_eq!(at_once(&mut s, "b"), (1, "stale on error"));
+    assert_eq!((s.starts("a"), s.starts("b")), (1, 2));
 }
 
 #[test]
