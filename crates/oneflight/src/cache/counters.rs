@@ -27,7 +27,7 @@ pub struct Stats {
     pub refreshes: u64,
     /// Works that ended with a value.
     pub landed: u64,
-    /// Those of them whose value was not kept: the key was written, invalidated or expired meanwhile.
+    /// Those of them whose value was not kept: the key was written or invalidated meanwhile, or a newer load has ended before.
     pub fenced: u64,
     /// Works that ended with an error, panicked or took too long.
     pub failed: u64,

@@ -104,6 +104,16 @@ impl Times {
         self.fresh_until = self.fresh_until.min(now);
     }
 
+    /// Stale from `expired` on, and not serving then if it is `cut`.
+    pub(super) fn limit(&mut self, expired: Option<Time>, cut: bool) {
+        if let Some(at) = expired {
+            self.expire(at);
+        }
+        if cut {
+            self.cut();
+        }
+    }
+
     /// It does not serve once it is stale.
     pub(super) fn cut(&mut self) {
         (self.stale_for, self.error_for) = (0, 0);

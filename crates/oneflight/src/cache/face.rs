@@ -3,12 +3,13 @@
 use super::behind::{Behind, Idle};
 use super::builder::Builder;
 use super::counters::Stats;
-use super::entry::{Age, Stored, What};
+use super::entry::{Age, What};
 use super::inner::{Glance, Inner};
 use super::loading::Landed;
 use super::lookup::Lookup;
 use super::many::Many;
 use super::outcome::{Freshness, Peeked};
+use super::store::Left;
 use crate::batch::Loader;
 use crate::error::Error;
 use crate::flight::{Group, Mark};
@@ -26,12 +27,13 @@ use std::hash::{BuildHasher, Hash};
 /// a value is fresh, and how long a stale one still serves, the [builder](Self::builder) says. Clones are the same cache.
 ///
 /// # Writing
-/// [`insert`](Self::insert), [`invalidate`](Self::invalidate) and [`expire`](Self::expire) overtake loads in flight: after one of
-/// them returns, no later call gets a value whose load began before it, and no such load takes the place of what was inserted.
+/// [`insert`](Self::insert) and [`invalidate`](Self::invalidate) overtake loads in flight: after one of them returns, no later call
+/// gets a value whose load began before it, and no such load takes the place of what was inserted. After [`expire`](Self::expire) no
+/// later call takes such a value for fresh, or joins such a load.
 ///
 /// # Keys and values
-/// Values are cloned out: share large ones as `Arc`. `Hash`, `Eq`, `Clone` and `Drop` of keys and values are called under locks of the
-/// store, and must not use the cache.
+/// Values are cloned out: share large ones as `Arc`. `Hash`, `Eq` and `Clone` of keys and values are called under locks of the store,
+/// and must not use the cache. Their `Drop` is called under none, and may.
 ///
 /// # Examples
 /// ```
@@ -274,20 +276,23 @@ where
     /// ```
     pub fn insert(&self, key: K, value: V) {
         let inner = &self.inner;
-        let hash = inner.hash(&key);
+        let (hash, now) = (inner.hash(&key), inner.now());
         let forgotten = key.clone();
-        let entry = inner.entry(&key, value, self.group.epoch(), inner.now());
-        let out = inner.fences.overtake(hash, |number| match entry {
+        let entry = inner.entry(&key, value, self.group.epoch(), now, now);
+        let mut left = Left::default();
+        inner.fences.overtake(hash, |number| match entry {
             Some(mut entry) => {
                 // Once more, under the lock: no mark that is older than this insert refuses it.
                 entry.born = self.group.epoch();
                 entry.number = number;
-                let replaces = inner.store.number(&key).is_some();
-                inner.put(key, entry, replaces)
+                inner.put(key, entry, &mut left);
             }
-            None => inner.store.take(&key),
+            None => {
+                inner.store.take(&key, &mut left);
+                left.key(key);
+            }
         });
-        drop(out);
+        drop(left);
         self.group.forget(&forgotten);
     }
 
@@ -299,14 +304,16 @@ where
         Q: Hash + Eq + ?Sized,
     {
         let inner = &self.inner;
+        let mut left = Left::default();
         let hash = inner.hash(key);
-        let out = inner.fences.overtake(hash, |_| inner.store.take(key));
-        drop(out);
+        (inner.fences).overtake(hash, |_| inner.store.take(key, &mut left));
+        drop(left);
         self.group.forget(key);
     }
 
-    /// What is kept for the key is stale from now on: it serves as long as its windows allow, and is loaded anew. Loads in flight are
-    /// overtaken, as by [`invalidate`](Self::invalidate).
+    /// What is kept for the key is stale from now on: it serves as long as its windows allow, and is loaded anew. So is what a load in
+    /// flight brings: those who wait for it get it, and it is kept, as stale from now on; no later call joins it. That there is none
+    /// is remembered no more, and nobody waits any longer because a load has failed.
     pub fn expire<Q>(&self, key: &Q)
     where
         K: Borrow<Q>,
@@ -315,20 +322,20 @@ where
         let inner = &self.inner;
         let (hash, now) = (inner.hash(key), inner.now());
         let owned = key.to_owned();
-        let out = inner.fences.overtake(hash, |number| {
-            let kept = inner.store.peek(key)?;
-            if kept.value().is_none() {
-                return Some(inner.store.take(key));
+        let mut left = Left::default();
+        (inner.fences).expire(hash, now, || match inner.store.peek(key) {
+            Some(mut kept) if kept.value().is_some() => {
+                kept.times.expire(now);
+                left.trouble(kept.trouble.take());
+                inner.replace(owned, kept, &mut left);
             }
-            let mut kept = Stored {
-                trouble: None,
-                number,
-                ..kept
-            };
-            kept.times.expire(now);
-            Some(inner.replace(owned, kept))
+            kept => {
+                inner.store.take(key, &mut left);
+                left.copy(kept);
+                left.key(owned);
+            }
         });
-        drop(out);
+        drop(left);
         self.group.forget(key);
     }
 

@@ -2,11 +2,11 @@
 //! group alive.
 
 use super::counters::Counters;
-use super::entry::{NEVER, Stored, Time, Times, Trouble, What};
+use super::entry::{NEVER, Stored, Time, What};
 use super::fence::Fences;
 use super::loading::Landed;
-use super::policy::{Failure, Policy, nanos};
-use super::store::{Left, Store};
+use super::policy::{Policy, nanos};
+use super::store::Store;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::flight::Mark;
@@ -211,13 +211,19 @@ where
         }
     }
 
-    /// What is to be kept of a value; nothing, if its lifetime is over at once.
-    pub(super) fn entry(&self, key: &K, value: V, born: Mark, began: Time) -> Option<Stored<V, E>> {
+    /// What is to be kept of a value that is there `now`; nothing, if its lifetime is over at once.
+    pub(super) fn entry(
+        &self,
+        key: &K,
+        value: V,
+        born: Mark,
+        began: Time,
+        now: Time,
+    ) -> Option<Stored<V, E>> {
         let lifetime = self.policy.lifetime_of(key, &value);
         if lifetime.is_over() {
             return None;
         }
-        let now = self.now();
         let part = match self.policy.jitter > 0.0 {
             true => 1.0 - self.policy.jitter * (self.chance() as f64 / u64::MAX as f64),
             false => 1.0,
@@ -232,132 +238,5 @@ where
             trouble: None,
             took: u32::try_from(took).unwrap_or(u32::MAX),
         })
-    }
-
-    /// A load has landed. What it brings is stored if nothing has overtaken it (F1, F3).
-    pub(super) fn land(&self, key: K, load: Load, entry: Option<Stored<V, E>>) {
-        self.counters.landed.more();
-        let stored = self.fences.end(load.hash, load.number, || {
-            let there = self.store.number(&key);
-            if there.is_some_and(|number| number > load.number) {
-                return None;
-            }
-            Some(match entry {
-                Some(mut entry) => {
-                    entry.number = load.number;
-                    self.put(key, entry, there.is_some())
-                }
-                None => self.store.take(&key),
-            })
-        });
-        if stored.flatten().is_none() {
-            self.counters.fenced.more();
-        }
-    }
-
-    /// A load has failed: what that means for what is kept (F1, F3).
-    pub(super) fn fail(&self, key: K, load: Load, class: Failure, error: &Error<E>) {
-        self.counters.failed.more();
-        if load.behind {
-            self.counters.refreshes_failed.more();
-        }
-        let now = self.now();
-        let _out = self.fences.end(load.hash, load.number, || {
-            let there = self.store.number(&key);
-            if there.is_some_and(|number| number > load.number) {
-                return None;
-            }
-            Some(match class {
-                Failure::NotFound => self.remember_missing(key, load, error, now),
-                Failure::Transient => self.remember_trouble(key, load, error, now, false),
-                Failure::Permanent => self.remember_trouble(key, load, error, now, true),
-            })
-        });
-    }
-
-    fn remember_missing(&self, key: K, load: Load, error: &Error<E>, now: Time) -> Left<K, V, E> {
-        if self.policy.negative.is_zero() {
-            return self.store.take(&key);
-        }
-        let until = now.saturating_add(nanos(self.policy.negative));
-        let what = What::Missing(error.clone());
-        let replaces = self.store.number(&key).is_some();
-        self.put(key, Self::without_value(what, load, now, until), replaces)
-    }
-
-    fn remember_trouble(
-        &self,
-        key: K,
-        load: Load,
-        error: &Error<E>,
-        now: Time,
-        permanent: bool,
-    ) -> Left<K, V, E> {
-        let there = self.store.peek(&key);
-        let replaces = there.is_some();
-        // What counts no more serves nobody, and would hide the trouble along with itself (F4).
-        let kept = there.filter(|kept| kept.born >= self.valid_from());
-        let before = kept.as_ref().and_then(|kept| kept.trouble.as_deref());
-        let failures = before.map_or(0, |trouble| trouble.failures) + 1;
-        let pause = self.policy.pause(failures);
-        let trouble = pause.map(|pause| {
-            let (error, until) = (error.clone(), now.saturating_add(pause));
-            Arc::new(Trouble {
-                error,
-                until,
-                failures,
-            })
-        });
-        match kept.filter(|kept| kept.value().is_some()) {
-            Some(mut kept) => {
-                if permanent {
-                    kept.times.cut();
-                }
-                kept.trouble = trouble;
-                self.replace(key, kept)
-            }
-            None => match trouble {
-                Some(trouble) => {
-                    let mut entry = Self::without_value(What::Nothing, load, now, now);
-                    entry.trouble = Some(trouble);
-                    self.put(key, entry, replaces)
-                }
-                None => self.store.take(&key),
-            },
-        }
-    }
-
-    fn without_value(what: What<V, E>, load: Load, now: Time, until: Time) -> Stored<V, E> {
-        Stored {
-            what,
-            times: Times {
-                at: now,
-                fresh_until: until,
-                stale_for: 0,
-                error_for: 0,
-            },
-            born: load.born,
-            number: load.number,
-            trouble: None,
-            took: 0,
-            weight: 1,
-        }
-    }
-
-    /// Stores an entry, and counts who had to make room. Only under the fence.
-    pub(super) fn put(&self, key: K, entry: Stored<V, E>, replaces: bool) -> Left<K, V, E> {
-        let calm_until = self.policy.ahead.calm_until(&entry.times, entry.took);
-        let out = self.store.put(key, entry, calm_until);
-        let made_room = out.count().saturating_sub(replaces.into());
-        if made_room > 0 {
-            self.counters.evicted.add(made_room);
-        }
-        out
-    }
-
-    /// Changes an entry that is there. Only under the fence.
-    pub(super) fn replace(&self, key: K, entry: Stored<V, E>) -> Left<K, V, E> {
-        let calm_until = self.policy.ahead.calm_until(&entry.times, entry.took);
-        self.store.replace(key, entry, calm_until)
     }
 }

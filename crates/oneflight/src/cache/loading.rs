@@ -76,19 +76,15 @@ where
     fn land(&mut self, value: V) -> Landed<V> {
         let (inner, load) = (&self.inner, self.load);
         // What may panic comes before the key is taken: then the ticket is still given back.
-        let entry = self
-            .key
-            .as_ref()
-            .and_then(|key| inner.entry(key, value.clone(), load.born, load.began));
-        let at = entry
-            .as_ref()
-            .map_or_else(|| inner.now(), |entry| entry.times.at);
+        let now = inner.now();
+        let key = self.key.as_ref();
+        let entry = key.and_then(|key| inner.entry(key, value.clone(), load.born, load.began, now));
         if let Some(key) = self.key.take() {
-            inner.land(key, load, entry);
+            inner.land(key, load, now, entry);
         }
         Landed {
             value,
-            at,
+            at: now,
             loaded: true,
         }
     }
@@ -124,7 +120,7 @@ where
             self.fail(&Error::from_other(Other::Overdue));
         } else {
             let Load { hash, number, .. } = self.load;
-            let _ = self.inner.fences.end(hash, number, || ());
+            self.inner.fences.give_back(hash, number);
         }
     }
 }

@@ -17,18 +17,23 @@
 //!
 //! F1. A load has a ticket from before its work is made until it has landed. What it brings is stored, and its failure noted, only
 //!     while the ticket is there, under the lock of the fence.
-//! F2. `insert`, `invalidate` and `expire` tear the tickets of their key and change the store under that lock, and then take the
-//!     flight out of the group's table. So no load that began before them is stored after them, and no later call joins its flight.
-//! F3. Each load and each insert has a number and a birth, given out together under that lock. A value never takes the place of one with a higher number.
+//! F2. `insert` and `invalidate` tear the tickets of their key and change the store under that lock, and then take the flight out of
+//!     the group's table. So no load that began before them is stored after them, and no later call joins its flight. `expire` does
+//!     the same, but marks the tickets: what such a load brings is kept, and stale from then on.
+//! F3. Each load and each insert has a number and a birth, given out together under that lock. A load that says what its key's value
+//!     is, or that there is none, tears the tickets of those with lower numbers: nothing older comes after it, whatever it has left.
+//!     One that fails for good while a value is kept marks them: what they bring serves no longer than that value would.
 //! F4. `invalidate_all` raises the lowest number that counts. Values and flights below it are as if they were not there.
 //! F5. Who becomes a leader looks into the store once more, with the flight in the table and a ticket in hand: a call that misses a
 //!     landing or a write by a hair finds what was stored.
 //! F6. At most one refresh of a key runs behind, in the same table as all flights; it belongs to no caller.
 //! F7. A hit takes no lock of ours and allocates nothing: one look into the store, and one at the clock.
+//! F8. Nothing of the user's is dropped under the fence or a lock of the store: a `Drop` may use the cache.
 
 mod behind;
 mod builder;
 mod counters;
+mod ends;
 mod entry;
 mod face;
 mod fence;

@@ -1,6 +1,7 @@
 //! The bounded store: quick_cache, which decides who must go when room is short. Nobody else knows it.
 //!
-//! What it calls of the user's under its locks is `Hash` and `Eq` of keys and `Clone` of values; what it drops is handed out.
+//! What it calls of the user's under its locks is `Hash`, `Eq` and `Clone` of keys and `Clone` of values. It drops nothing: what
+//! leaves it is handed out ([`Left`]), to be dropped once no lock is held.
 //!
 //! A hit pays for every byte that the library copies for it. So what a hit needs stands in front, and the rest in a box that a copy
 //! does without; who needs all asks for it ([`Store::peek`]).
@@ -12,6 +13,7 @@ use crate::sync::Arc;
 use quick_cache::sync::Cache;
 use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
 use std::borrow::Borrow;
+use std::cell::RefCell;
 use std::hash::{BuildHasher, Hash};
 
 /// What is kept.
@@ -127,9 +129,8 @@ impl<K, V, E> Weighter<K, Kept<V, E>> for ByWeight {
 #[derive(Clone, Debug)]
 struct HandedOut;
 
-/// What has left the store, to be dropped once no lock is held.
-#[must_use = "it is to be dropped once no lock is held"]
-pub(super) struct Out<K, T> {
+/// What has left the store by itself.
+struct Out<K, T> {
     first: [Option<(K, T)>; 2],
     more: Vec<(K, T)>,
 }
@@ -152,8 +153,41 @@ impl<K, T> Out<K, T> {
     }
 
     /// How many have left.
-    pub(super) fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.first.iter().flatten().count() + self.more.len()
+    }
+}
+
+/// What has left a store, and whatever else of the user's is to be dropped once no lock is held.
+pub(super) struct Left<K, V, E> {
+    out: Out<K, Kept<V, E>>,
+    keys: Vec<K>,
+    copies: Vec<Stored<V, E>>,
+    troubles: Vec<Arc<Trouble<E>>>,
+}
+
+impl<K, V, E> Default for Left<K, V, E> {
+    fn default() -> Self {
+        Self {
+            out: Out::default(),
+            keys: Vec::new(),
+            copies: Vec::new(),
+            troubles: Vec::new(),
+        }
+    }
+}
+
+impl<K, V, E> Left<K, V, E> {
+    pub(super) fn key(&mut self, key: K) {
+        self.keys.push(key);
+    }
+
+    pub(super) fn copy(&mut self, copy: Option<Stored<V, E>>) {
+        self.copies.extend(copy);
+    }
+
+    pub(super) fn trouble(&mut self, trouble: Option<Arc<Trouble<E>>>) {
+        self.troubles.extend(trouble);
     }
 }
 
@@ -215,16 +249,6 @@ where
         self.look(key, Kept::whole).flatten()
     }
 
-    /// The number of the entry for a key.
-    pub(super) fn number<Q>(&self, key: &Q) -> Option<u64>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let number = |kept: &Kept<V, E>| kept.rest.as_ref().map(|rest| rest.number);
-        self.look(key, number).flatten()
-    }
-
     /// A look at an entry, where it is.
     fn look<Q, R>(&self, key: &Q, look: impl FnOnce(&Kept<V, E>) -> R) -> Option<R>
     where
@@ -241,42 +265,67 @@ where
         seen
     }
 
-    pub(super) fn put(&self, key: K, stored: Stored<V, E>, calm_until: Time) -> Left<K, V, E> {
-        let mut out = Out::default();
+    /// Puts an entry there; how many others had to make room.
+    pub(super) fn put(
+        &self,
+        key: K,
+        stored: Stored<V, E>,
+        calm_until: Time,
+        left: &mut Left<K, V, E>,
+    ) -> usize {
+        let replaced = usize::from(self.used().contains_key(&key));
+        let before = left.out.count();
         let kept = Kept::new(stored, calm_until);
-        self.used().insert_with_lifecycle(key, kept, &mut out);
-        out
+        (self.used()).insert_with_lifecycle(key, kept, &mut left.out);
+        (left.out.count() - before).saturating_sub(replaced)
     }
 
     /// Puts another entry in the place of the one for a key, if it is still there. That is no use of it.
-    pub(super) fn replace(&self, key: K, stored: Stored<V, E>, calm_until: Time) -> Left<K, V, E> {
-        let mut out = Out::default();
+    pub(super) fn replace(
+        &self,
+        key: K,
+        stored: Stored<V, E>,
+        calm_until: Time,
+        left: &mut Left<K, V, E>,
+    ) {
         let kept = Kept::new(stored, calm_until);
-        let put = (self.used()).replace_with_lifecycle(key, kept, true, &mut out);
+        let put = (self.used()).replace_with_lifecycle(key, kept, true, &mut left.out);
         if let Err((key, kept)) = put {
-            out.push(key, kept);
+            left.out.push(key, kept);
         }
-        out
     }
 
-    pub(super) fn take<Q>(&self, key: &Q) -> Left<K, V, E>
+    /// Takes out the entry for a key, if there is one.
+    pub(super) fn take<Q>(&self, key: &Q, left: &mut Left<K, V, E>)
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let mut out = Out::default();
         if let Some((key, kept)) = self.used().remove(key) {
-            out.push(key, kept);
+            left.out.push(key, kept);
         }
-        out
     }
 
-    /// Drops all entries but those for which it holds of their times, their trouble and when they began.
-    pub(super) fn retain(&self, keep: impl Fn(&Times, Option<&Trouble<E>>, Mark) -> bool) {
-        self.used().retain(|_, kept| {
+    /// Drops all entries but those for which it holds of their times, their trouble and when they began. Under no lock.
+    pub(super) fn retain(&self, keep: impl Fn(&Times, Option<&Trouble<E>>, Mark) -> bool)
+    where
+        K: Clone,
+    {
+        let keeps = |kept: &Kept<V, E>| {
             let rest = kept.rest.as_ref();
             rest.is_some_and(|rest| keep(&rest.times, rest.trouble.as_deref(), kept.born))
+        };
+        // The library drops under its locks what it is not to retain: so it only shows what there is.
+        let goes = RefCell::new(Vec::new());
+        self.used().retain(|key, kept| {
+            if !keeps(kept) {
+                goes.borrow_mut().push(key.clone());
+            }
+            true
         });
+        for key in goes.into_inner() {
+            drop(self.used().remove_if(&key, |kept| !keeps(kept)));
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -287,6 +336,3 @@ where
         self.kept.weight()
     }
 }
-
-/// What has left a store.
-pub(super) type Left<K, V, E> = Out<K, Kept<V, E>>;

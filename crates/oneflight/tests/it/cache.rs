@@ -1,5 +1,6 @@
 //! A cache, step by step: every interleaving is written down, and time moves when a test says so.
 
+mod drops;
 mod fences;
 mod limits;
 mod many;

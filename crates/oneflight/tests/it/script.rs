@@ -278,14 +278,21 @@ impl<'g, G: Flies + ?Sized> Script<'g, G> {
 
     /// What makes a work that the script ends.
     pub(crate) fn work(&self, key: &str) -> impl FnOnce() -> Work + Send + use<G> {
-        let (works, key) = (self.works.clone(), key.to_owned());
-        move || {
+        let (works, key) = (self.works(), key.to_owned());
+        move || works(key)
+    }
+
+    /// What makes such works for any keys.
+    pub(crate) fn works(&self) -> impl Fn(String) -> Work + Send + Sync + use<G> {
+        let works = self.works.clone();
+        move |key| {
             let run = {
                 let mut all = works.lock().unwrap();
                 let runs = all.by_key.entry(key.clone()).or_default();
                 runs.push(Fate::default());
                 runs.len() - 1
             };
+            let works = works.clone();
             Work { works, key, run }
         }
     }

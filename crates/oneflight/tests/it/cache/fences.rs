@@ -2,6 +2,7 @@
 
 use super::script::{Desk, Prepared, Prices, at_once, fill, seconds, waits};
 use oneflight::Event;
+use oneflight::cache::{Lifetime, Overflow};
 use std::sync::{Arc, Mutex};
 
 #[test]
@@ -33,6 +34,66 @@ fn a14_a_late_load_does_not_take_the_place_of_a_newer_one() {
     fill(&mut s, "a", 2);
     s.finish_run("a", 0, 1);
     assert_eq!((s.answer(old), desk.cache.get("a")), (Some(1), Some(2)));
+}
+
+#[test]
+fn a14_an_older_load_is_not_kept_after_a_newer_one_that_left_nothing() {
+    let zero = Lifetime::of(seconds(0));
+    for newer in ["not found", "forbidden", "a value that is not kept"] {
+        let desk = Desk::new(|it| {
+            it.lifetime(move |_, value, usual| if *value == 2 { zero } else { usual })
+        });
+        let mut s = desk.script();
+        let old = waits(&mut s, "a");
+        let mark = desk.cache.mark();
+        let work = s.work("a");
+        let new = s.seat(desk.ask("a", Some(mark), None, work));
+        assert!(!s.poll(new));
+        match newer {
+            "a value that is not kept" => s.finish_run("a", 1, 2),
+            error => s.fail_run("a", 1, error),
+        }
+        s.settle();
+        assert!(s.has_answer(new));
+        s.finish_run("a", 0, 1);
+        assert_eq!(s.answer(old), Some(1), "who asked before gets it");
+        assert_eq!(desk.cache.peek("a"), None, "after {newer}");
+        assert_eq!(desk.cache.stats().fenced, 1);
+    }
+}
+
+#[test]
+fn a14_an_older_load_that_lands_after_one_that_failed_for_good_serves_while_it_is_fresh() {
+    let desk = Desk::new(|it| {
+        it.stale_if_error(seconds(600))
+            .max_waiters(1, Overflow::Load)
+    });
+    let mut s = desk.script();
+    desk.cache.insert("a".to_owned(), 1);
+    desk.cache.expire("a");
+    let (_flies, lands, fails) = (waits(&mut s, "a"), waits(&mut s, "a"), waits(&mut s, "a"));
+    s.fail_run("a", 2, "forbidden");
+    assert!(s.error(fails).is_work());
+    s.finish_run("a", 1, 2);
+    assert_eq!((s.answer(lands), desk.cache.get("a")), (Some(2), Some(2)));
+    desk.clock.advance(seconds(60));
+    assert_eq!(desk.cache.peek("a"), None, "its windows are gone");
+}
+
+#[test]
+fn a14_a_newer_load_that_failed_for_now_leaves_an_older_one_its_right() {
+    let desk = Desk::new(|it| {
+        it.max_waiters(1, Overflow::Load)
+            .error_backoff(seconds(10), seconds(10))
+    });
+    let mut s = desk.script();
+    let (old, fails, dropped) = (waits(&mut s, "a"), waits(&mut s, "a"), waits(&mut s, "a"));
+    s.fail_run("a", 1, "outage");
+    assert!(s.error(fails).is_work());
+    s.drop_call(dropped);
+    s.finish_run("a", 0, 1);
+    assert_eq!((s.answer(old), desk.cache.get("a")), (Some(1), Some(1)));
+    assert_eq!(at_once(&mut s, "a"), (1, "fresh"), "and the pause is over");
 }
 
 #[test]
@@ -119,7 +180,7 @@ fn an_insert_after_invalidating_all_counts() {
 }
 
 #[test]
-fn expire_keeps_the_value_as_stale_and_overtakes_loads() {
+fn expire_keeps_the_value_as_stale_and_no_later_call_joins_a_load() {
     let desk = Desk::behind(|it| it.stale_while_revalidate(seconds(60)));
     let mut s = desk.script();
     fill(&mut s, "a", 1);
@@ -128,13 +189,72 @@ fn expire_keeps_the_value_as_stale_and_overtakes_loads() {
     assert_eq!(at_once(&mut s, "a"), (1, "stale"));
     desk.run_behind();
     desk.cache.expire("a");
+    assert_eq!((at_once(&mut s, "a"), s.starts("a")), ((1, "stale"), 3));
+    s.finish_run("a", 2, 3);
+    desk.run_behind();
+    s.finish_run("a", 1, 2);
+    desk.run_behind();
+    assert_eq!(
+        at_once(&mut s, "a"),
+        (3, "fresh"),
+        "the older one lands late"
+    );
+}
+
+#[test]
+fn what_a_load_brings_that_was_expired_meanwhile_is_kept_as_stale() {
+    let desk = Desk::behind(|it| it.stale_while_revalidate(seconds(60)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(60));
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    desk.run_behind();
+    desk.cache.expire("a");
+    desk.clock.advance(seconds(20));
     s.finish_run("a", 1, 2);
     desk.run_behind();
     assert_eq!(desk.cache.get("a"), None, "that load began before");
-    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
-    s.finish_run("a", 2, 3);
-    desk.run_behind();
-    assert_eq!(at_once(&mut s, "a"), (3, "fresh"));
+    assert_eq!(
+        at_once(&mut s, "a"),
+        (2, "stale"),
+        "no older than what it has brought"
+    );
+    assert_eq!(s.starts("a"), 3, "it is loaded anew");
+    desk.clock.advance(seconds(39));
+    assert_eq!(at_once(&mut s, "a"), (2, "stale"));
+    desk.clock.advance(seconds(1));
+    assert_eq!(
+        desk.cache.peek("a"),
+        None,
+        "its windows begin with the expiry"
+    );
+}
+
+#[test]
+fn what_a_load_says_that_was_expired_meanwhile_is_not_remembered() {
+    for error in ["not found", "outage", "forbidden"] {
+        let desk = Desk::new(|it| {
+            it.error_backoff(seconds(10), seconds(10))
+                .negative_ttl(seconds(10))
+                .stale_if_error(seconds(60))
+        });
+        let mut s = desk.script();
+        let call = waits(&mut s, "a");
+        desk.cache.expire("a");
+        s.fail_run("a", 0, error);
+        assert!(s.error(call).is_work());
+        fill(&mut s, "a", 2);
+        desk.cache.expire("a");
+        let call = waits(&mut s, "a");
+        desk.cache.expire("a");
+        s.fail_run("a", 2, error);
+        s.settle();
+        assert!(s.has_answer(call));
+        let kept = desk.cache.peek("a").map(|kept| kept.value);
+        let expected = if error == "outage" { Some(2) } else { None };
+        assert_eq!(kept, expected, "after {error}");
+        fill(&mut s, "a", 3);
+    }
 }
 
 #[test]

@@ -7,19 +7,22 @@
 //! A value is the number of the step at which its load began, or at which it was inserted. So what a caller got tells how old it is:
 //!
 //! M1. No older than the last write to its key that was over when the call began.        M2. No older than the mark of its caller.
-//! M3. Fresh, stale and stale on error only as long as its windows say.
+//! M3. Fresh, stale and stale on error only as long as its windows say, and as old as it says.
 //! M4. No older than what a call got that was over when this one began.
 //! M5. One load a key at a time, but for those that were overtaken.       M6. Nobody hangs, and nothing is left.
 //!
 //! `ONEFLIGHT_SCRIPTS` is how many scripts run (10,000), `ONEFLIGHT_SEED` the seed of the first. A failure prints the seed and the
 //! shortest script found that fails.
 
-use super::script::{Desk, Prepared, seconds};
+use super::script::{Desk, Part, Prepared, seconds};
 use crate::model::Random;
-use crate::script::{Call, Script, muted};
+use crate::script::{Call, Oops, Script, Work, muted};
 use oneflight::Mark;
+use oneflight::batch::Loader;
 use oneflight::cache::Overflow;
 use std::collections::BTreeMap;
+
+type Rows = Loader<String, u64, Oops>;
 
 const KEYS: [&str; 2] = ["a", "b"];
 const TTL: u64 = 10;
@@ -42,6 +45,9 @@ struct Options {
 enum Step {
     Call(usize),
     CallSince(usize),
+    /// For both keys, by a loader.
+    CallMany,
+    CallManySince,
     Drop(usize),
     Finish(usize),
     Fail(usize, &'static str),
@@ -70,10 +76,14 @@ enum Mistake {
 struct Asked {
     key: usize,
     began: u64,
+    /// At this time.
+    since: u64,
     /// No value that is older may be its answer.
     floor: u64,
     answered: bool,
     call: Call,
+    /// Its place among the keys of a call for many.
+    place: Option<usize>,
 }
 
 /// A load that has begun.
@@ -96,6 +106,8 @@ struct Run<'g> {
     options: Options,
     mistake: Mistake,
     script: Script<'g, Desk>,
+    /// Brings each key by itself, when the script says so.
+    loader: &'g Rows,
     step: u64,
     now: u64,
     asked: Vec<Asked>,
@@ -103,8 +115,8 @@ struct Run<'g> {
     lives: BTreeMap<(usize, u64), Life>,
     /// The last write to a key (M1); the newest value of a call that is over (M4).
     floors: [u64; 2],
-    /// The last time that a key was expired: what had begun before and landed after is not kept, though its callers have seen it.
-    expired: [u64; 2],
+    /// The step and the time when a key was last expired.
+    expired: [(u64, u64); 2],
     /// Since when there is one load at most (M5).
     overtaken: [u64; 2],
     mark: Option<(Mark, u64)>,
@@ -159,7 +171,7 @@ impl Options {
 fn step(random: &mut Random) -> Step {
     let key = random.below(KEYS.len());
     let at = random.below(1 << 16);
-    match random.below(40) {
+    match random.below(44) {
         0..=11 => Step::Call(key),
         12 => Step::CallSince(key),
         13 => Step::Drop(at),
@@ -175,6 +187,8 @@ fn step(random: &mut Random) -> Step {
         31 => Step::Purge,
         32 => Step::Mark,
         33..=37 => Step::Advance(1 + random.below(5) as u64),
+        38..=40 => Step::CallMany,
+        41 => Step::CallManySince,
         _ => Step::RunBehind,
     }
 }
@@ -185,10 +199,13 @@ impl Run<'_> {
         match step {
             Step::Call(key) => self.call(key, None),
             Step::CallSince(key) => self.call(key, self.mark),
+            Step::CallMany => self.call_many(None),
+            Step::CallManySince => self.call_many(self.mark),
             Step::Drop(at) => {
-                if let Some(asked) = pick(&mut self.asked, at) {
-                    asked.answered = true;
-                    self.script.drop_call(asked.call);
+                if let Some(&mut Asked { call, .. }) = pick(&mut self.asked, at) {
+                    let dropped = self.asked.iter_mut().filter(|asked| asked.call == call);
+                    dropped.for_each(|asked| asked.answered = true);
+                    self.script.drop_call(call);
                 }
             }
             Step::Finish(at) => self.end(at, None),
@@ -227,18 +244,36 @@ impl Run<'_> {
         let since = mark.map(|(mark, _)| mark);
         let call = self.script.group.ask(KEYS[key], since, None, work);
         let call = self.script.seat(call);
+        self.asks(key, mark, call, None);
+        self.script.poll(call);
+    }
+
+    fn call_many(&mut self, mark: Option<(Mark, u64)>) {
+        let since = mark.map(|(mark, _)| mark);
+        let call = self.script.group.ask_many(&KEYS, since, self.loader);
+        let call = self.script.seat(call);
+        for key in 0..KEYS.len() {
+            self.asks(key, mark, call, Some(key));
+        }
+        self.script.poll(call);
+        // A loader begins a load when it is polled, and not when it is asked: so that it begins in this step.
+        self.script.group.run_behind();
+    }
+
+    fn asks(&mut self, key: usize, mark: Option<(Mark, u64)>, call: Call, place: Option<usize>) {
         let floor = self.floors[key].max(mark.map_or(0, |(_, step)| step));
         self.asked.push(Asked {
             key,
             began: self.step,
+            since: self.now,
             floor,
             answered: false,
             call,
+            place,
         });
         if mark.is_some() {
             self.overtaken[key] = self.step;
         }
-        self.script.poll(call);
     }
 
     fn write(&mut self, key: usize) {
@@ -249,28 +284,22 @@ impl Run<'_> {
     fn expire(&mut self, key: usize) {
         self.script.group.cache.expire(KEYS[key]);
         self.overtaken[key] = self.step;
-        self.expired[key] = self.step;
         for ((_, _), life) in self.lives.iter_mut().filter(|((of, _), _)| *of == key) {
             life.expired = life.expired.or(Some((self.step, self.now)));
         }
-        // What was overtaken and not kept may have been seen already: from here on, older is no wonder (M4), but no older than a write.
-        self.floors[key] = match self.mistake {
-            Mistake::ExpireIsInvalidate => self.step,
-            _ => self.written(key),
-        };
-    }
-
-    /// The oldest value that may still be there.
-    fn written(&self, key: usize) -> u64 {
-        let kept = self.script.group.cache.peek(KEYS[key]);
-        kept.map_or(0, |kept| kept.value).min(self.floors[key])
+        self.expired[key] = (self.step, self.now);
+        if self.mistake == Mistake::ExpireIsInvalidate {
+            self.floors[key] = self.step;
+        }
     }
 
     fn land(&mut self, key: usize, value: u64) {
         let fresh_until = self.now + TTL;
+        // What began before its key was expired is stale since then.
+        let expired = Some(self.expired[key]).filter(|(step, _)| *step > value);
         let life = Life {
             fresh_until,
-            expired: None,
+            expired,
         };
         self.lives.insert((key, value), life);
     }
@@ -331,18 +360,24 @@ impl Run<'_> {
                 continue;
             }
             self.asked[at].answered = true;
-            if let Some(value) = self.script.value(call) {
-                self.judge(at, value);
+            let got = match self.asked[at].place {
+                None => {
+                    (self.script.value(call)).map(|value| (value, self.script.group.part(call)))
+                }
+                Some(place) => self.script.group.rows(call).swap_remove(place),
+            };
+            if let Some((value, part)) = got {
+                self.judge(at, value, &part);
             }
         }
     }
 
-    fn judge(&mut self, at: usize, value: u64) {
+    fn judge(&mut self, at: usize, value: u64, part: &Part) {
         let Asked {
             key,
             began,
+            since,
             floor,
-            call,
             ..
         } = self.asked[at];
         let name = KEYS[key];
@@ -354,25 +389,29 @@ impl Run<'_> {
         // Who asked before it was expired may still think it fresh.
         let expired = life.expired.filter(|(step, _)| *step <= began);
         let fresh_until = expired.map_or(life.fresh_until, |(_, at)| at.min(life.fresh_until));
-        let stale = self.now.saturating_sub(fresh_until);
-        let is_fresh = self.now < fresh_until;
+        // A key of a call for many may have had its answer before the others.
+        let age = part.age.expect("there is a clock").as_secs();
+        let then = life.fresh_until - TTL + age;
+        assert!(
+            (since..=self.now).contains(&then),
+            "M3: {value} of {name} is {part:?} at {then}"
+        );
+        let stale = then.saturating_sub(fresh_until);
+        let is_fresh = then < fresh_until;
         let Options {
             stale: window,
             error,
             ..
         } = self.options;
-        let holds = match self.script.group.source(call) {
+        let holds = match part.source {
             "fresh" => is_fresh,
             "stale" => stale < window.max(error) && self.mistake != Mistake::NothingIsServedStale,
             // A caller that backs off while its value serves as stale gets it, and the error.
             "stale on error" => stale < error.max(window),
             _ => true,
         };
-        let part = self.script.group.part(call);
         assert!(holds, "M3: {value} of {name} is {part:?}");
-        if value > self.expired[key] {
-            self.floors[key] = self.floors[key].max(value);
-        }
+        self.floors[key] = self.floors[key].max(value);
     }
 
     /// All that is up ends; nobody may be left.
@@ -416,22 +455,43 @@ fn run(options: Options, steps: &[Step], mistake: Mistake) -> Result<(), String>
             true => Desk::behind(|it| options.prepare(it)),
             false => Desk::new(|it| options.prepare(it)),
         };
+        let script = desk.script();
+        let loader = rows(script.works());
         let mut run = Run {
             options,
             mistake,
-            script: desk.script(),
+            script,
+            loader: &loader,
             step: 0,
             now: 0,
             asked: Vec::new(),
             loads: Vec::new(),
             lives: BTreeMap::new(),
             floors: [0; 2],
-            expired: [0; 2],
+            expired: [(0, 0); 2],
             overtaken: [0; 2],
             mark: None,
         };
         steps.iter().for_each(|step| run.take(*step));
         run.bring_home();
+    })
+}
+
+/// A loader that asks for each key by itself: then what lands together does not depend on the model.
+fn rows(works: impl Fn(String) -> Work + Send + Sync + 'static) -> Rows {
+    let loader = Loader::builder().max_batch(1).max_in_flight(1 << 10);
+    loader.build(move |keys: Vec<String>| {
+        let works: Vec<_> = keys
+            .into_iter()
+            .map(|key| (key.clone(), works(key)))
+            .collect();
+        async move {
+            let mut rows = Vec::new();
+            for (key, work) in works {
+                rows.push((key, work.await));
+            }
+            rows
+        }
     })
 }
 

@@ -1,7 +1,7 @@
 //! A desk with a cache on it: the calls and works are those of every script, and each call's part is noted.
 
 use crate::script::{Answer, Call, Flies, HandClock, HandSpawn, Oops, Script, Work};
-use oneflight::cache::{Builder, Cache, Failure, Many, Source};
+use oneflight::cache::{Builder, Cache, Failure, Many, Outcome, Source};
 use oneflight::{Mark, batch::Loader};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -21,12 +21,34 @@ pub(super) struct Part {
     pub(super) error: Option<String>,
 }
 
+/// What a key of a call for many got; none if there is no value.
+pub(super) type Row = Option<(u64, Part)>;
+
+impl Part {
+    fn of(outcome: &Outcome<u64, Oops>) -> Self {
+        let source = match &outcome.source {
+            Source::Fresh => "fresh",
+            Source::Stale => "stale",
+            Source::StaleOnError(_) => "stale on error",
+            Source::Loaded => "loaded",
+            Source::Joined => "joined",
+            _ => "unknown",
+        };
+        Self {
+            source,
+            age: outcome.age,
+            error: outcome.source.error().map(ToString::to_string),
+        }
+    }
+}
+
 /// A cache, its time and its tasks.
 pub(super) struct Desk {
     pub(super) cache: Prices,
     pub(super) clock: HandClock,
     pub(super) tasks: HandSpawn,
     parts: Mutex<BTreeMap<usize, Part>>,
+    rows: Mutex<BTreeMap<usize, Vec<Row>>>,
     calls: AtomicUsize,
 }
 
@@ -67,6 +89,7 @@ impl Desk {
             clock,
             tasks,
             parts: Mutex::default(),
+            rows: Mutex::default(),
             calls: AtomicUsize::new(0),
         }
     }
@@ -93,22 +116,41 @@ impl Desk {
                 lookup = lookup.within(limit);
             }
             let outcome = lookup.outcome().await?;
-            let source = match &outcome.source {
-                Source::Fresh => "fresh",
-                Source::Stale => "stale",
-                Source::StaleOnError(_) => "stale on error",
-                Source::Loaded => "loaded",
-                Source::Joined => "joined",
-                _ => "unknown",
-            };
-            let part = Part {
-                source,
-                age: outcome.age,
-                error: outcome.source.error().map(ToString::to_string),
-            };
+            let part = Part::of(&outcome);
             self.parts.lock().unwrap().insert(turn, part);
             Ok(outcome.value)
         })
+    }
+
+    /// A call for many keys on terms, as one of the script: its answer is how many keys it was for, and each key's is a [`Row`].
+    pub(super) fn ask_many<'g>(
+        &'g self,
+        keys: &[&str],
+        since: Option<Mark>,
+        loader: &'g Loader<String, u64, Oops>,
+    ) -> Pin<Box<dyn Future<Output = Answer> + 'g>> {
+        let turn = self.calls.fetch_add(1, Ordering::SeqCst);
+        let mut many = self.many(keys, loader);
+        if let Some(mark) = since {
+            many = many.fresh_since(mark);
+        }
+        Box::pin(async move {
+            let rows = many.outcome().await.into_iter();
+            let row = |row: Result<Option<Outcome<u64, Oops>>, _>| {
+                let outcome = row.ok().flatten()?;
+                Some((outcome.value, Part::of(&outcome)))
+            };
+            let rows: Vec<Row> = rows.map(row).collect();
+            let count = rows.len() as u64;
+            self.rows.lock().unwrap().insert(turn, rows);
+            Ok(count)
+        })
+    }
+
+    /// What the keys of a call for many got.
+    pub(super) fn rows(&self, call: Call) -> Vec<Row> {
+        let rows = self.rows.lock().unwrap();
+        rows.get(&call.0).expect("the call is over").clone()
     }
 
     pub(super) fn part(&self, call: Call) -> Part {
