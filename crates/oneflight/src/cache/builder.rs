@@ -208,6 +208,10 @@ impl<K, V, E, S> Builder<K, V, E, S> {
 
     /// After a load has failed, it is not tried again for the time of `first`, which doubles with each further failure, up to
     /// `longest`. Who asks meanwhile gets a stale value, if one may serve, or the last error. A load that lands ends it.
+    ///
+    /// Without, only refreshes that run behind wait: for a second after one of them has failed, twice as long after each further one,
+    /// up to a minute. Who asks gets what is kept, as long as it serves at once; who would have to wait loads it, and waits. With
+    /// zero, refreshes do not wait either.
     pub fn error_backoff(mut self, first: Duration, longest: Duration) -> Self {
         self.policy.backoff = Some((first, longest));
         self

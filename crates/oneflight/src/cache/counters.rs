@@ -33,6 +33,8 @@ pub struct Stats {
     pub failed: u64,
     /// Those of them that began behind: no caller may have heard of them.
     pub refreshes_failed: u64,
+    /// Calls that found a value due for a refresh, so soon after the last one failed that it is not tried again yet.
+    pub refreshes_put_off: u64,
     /// Calls that found as many waiting as may.
     pub refused: u64,
     /// Calls that waited as long as they may.
@@ -63,6 +65,7 @@ pub(super) struct Counters {
     pub(super) fenced: Count,
     pub(super) failed: Count,
     pub(super) refreshes_failed: Count,
+    pub(super) refreshes_put_off: Count,
     pub(super) refused: Count,
     pub(super) timed_out: Count,
     pub(super) evicted: Count,
@@ -102,6 +105,7 @@ impl Counters {
             fenced: self.fenced.read(),
             failed: self.failed.read(),
             refreshes_failed: self.refreshes_failed.read(),
+            refreshes_put_off: self.refreshes_put_off.read(),
             refused: self.refused.read(),
             timed_out: self.timed_out.read(),
             evicted: self.evicted.read(),

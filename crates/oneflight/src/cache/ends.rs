@@ -140,7 +140,8 @@ where
             }
             kept => {
                 left.copy(kept);
-                match trouble {
+                // A pause of refreshes is for those who have a value meanwhile.
+                match trouble.filter(|trouble| trouble.for_all) {
                     Some(trouble) => self.put(key, failed.with_trouble(trouble), left),
                     None if pass.expired.is_some() => left.key(key),
                     None => {
@@ -160,11 +161,12 @@ where
         before: Option<&Trouble<E>>,
     ) -> Option<Arc<Trouble<E>>> {
         let failures = before.map_or(0, |trouble| trouble.failures) + 1;
-        let pause = self.policy.pause(failures)?;
+        let (pause, for_all) = self.policy.pause(failures, failed.load.behind)?;
         Some(Arc::new(Trouble {
             error: failed.error.clone(),
             until: failed.now.saturating_add(pause),
             failures,
+            for_all,
         }))
     }
 

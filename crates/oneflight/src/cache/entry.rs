@@ -71,6 +71,8 @@ pub(super) struct Trouble<E> {
     pub(super) until: Time,
     /// So many times, one after the other.
     pub(super) failures: u32,
+    /// Nobody is to try before; else it is only refreshes behind that are not to.
+    pub(super) for_all: bool,
 }
 
 impl Times {

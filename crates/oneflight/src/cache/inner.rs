@@ -2,7 +2,7 @@
 //! group alive.
 
 use super::counters::Counters;
-use super::entry::{NEVER, Stored, Time, What};
+use super::entry::{NEVER, Stored, Time, Trouble, What};
 use super::fence::Fences;
 use super::loading::Landed;
 use super::policy::{Policy, nanos};
@@ -205,7 +205,8 @@ where
             })),
             What::Missing(error) if is_newer && start.now < times.fresh_until => Some(Err(error)),
             _ => {
-                let trouble = trouble.filter(|it| start.now < it.until)?;
+                let holds = |it: &Arc<Trouble<E>>| it.for_all || start.behind;
+                let trouble = trouble.filter(|it| holds(it) && start.now < it.until)?;
                 Some(Err(trouble.error.clone()))
             }
         }

@@ -62,6 +62,9 @@ pub(super) enum Ahead {
     AtRandom(f64),
 }
 
+/// The first pause of refreshes behind after one has failed, and the longest, if nothing else is said.
+const REFRESH_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
 type Classify<E> = dyn Fn(&E) -> Failure + Send + Sync;
 type LifetimeOf<K, V> = dyn Fn(&K, &V, Lifetime) -> Lifetime + Send + Sync;
 type Weigh<K, V> = dyn Fn(&K, &V) -> u32 + Send + Sync;
@@ -247,11 +250,14 @@ impl<K, V, E> Policy<K, V, E> {
         weigh.map_or(1, |weigh| weigh(key, value).max(1))
     }
 
-    /// How long it is not tried again after so many failures; none if it may be at once.
-    pub(super) fn pause(&self, failures: u32) -> Option<Time> {
-        let (first, longest) = self.backoff?;
+    /// How long it is not tried again after so many failures, of which the last was one of a refresh `behind` or of a load that
+    /// somebody waited for; and whether nobody is to try. None if that was not said.
+    pub(super) fn pause(&self, failures: u32, behind: bool) -> Option<(Time, bool)> {
+        let said = self.backoff.map(|pause| (pause, true));
+        let ((first, longest), for_all) =
+            said.or_else(|| behind.then_some((REFRESH_PAUSE, false)))?;
         let doubled = nanos(first).saturating_mul(1 << failures.saturating_sub(1).min(62));
-        Some(doubled.min(nanos(longest)))
+        Some((doubled.min(nanos(longest)), for_all))
     }
 
     /// True if one of its options needs something that runs behind; it is named.

@@ -124,8 +124,13 @@ where
         }
         let is_due = kept.value().is_some() && matches!(age, Age::Fresh | Age::Stale);
         let is_due_behind = is_due && self.behind.is_some();
-        if kept.backing_off(now).is_some() {
-            return Begun::Now(self.back_off(&kept, now));
+        if let Some(trouble) = kept.backing_off(now) {
+            if is_due_behind {
+                inner.counters.refreshes_put_off.more();
+            }
+            if is_due_behind || trouble.for_all {
+                return Begun::Now(self.back_off(&kept, now));
+            }
         }
         if is_due {
             let is_up = self.group.is_up(inner.instant(now), asked.key);

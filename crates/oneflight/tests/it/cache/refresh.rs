@@ -174,6 +174,7 @@ fn b4_a_refresh_that_hangs_frees_its_place() {
         (stats.behind, stats.failed, stats.refreshes_failed),
         (0, 1, 1)
     );
+    desk.clock.advance(seconds(1));
     assert_eq!(at_once(&mut s, "a"), (1, "stale"));
     s.finish_work("a", 2);
     desk.run_behind();
@@ -250,6 +251,93 @@ fn b6_a_refresh_that_fails_backs_off_and_recovers() {
         "as after the first failure"
     );
     assert_eq!(desk.cache.stats().refreshes_failed, 5);
+}
+
+#[test]
+fn b6_a_refresh_that_fails_backs_off_though_nobody_says_so() {
+    let desk = Desk::behind(|it| it.refresh_ahead(0.5).stale_while_revalidate(seconds(6000)));
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(30));
+    let mut put_off = 0;
+    for (turn, pause) in (1..).zip([1, 2, 4, 8, 16, 32, 60, 60]) {
+        let call = s.call("a");
+        assert!(s.poll(call) && s.value(call) == Some(1));
+        assert_eq!(s.starts("a"), 1 + turn, "a refresh is due again");
+        s.fail_work("a", "outage");
+        desk.run_behind();
+        for _ in 0..pause {
+            let (value, source) = at_once(&mut s, "a");
+            assert!(value == 1 && matches!(source, "fresh" | "stale on error"));
+            assert_eq!(s.starts("a"), 1 + turn, "too early");
+            desk.clock.advance(seconds(1));
+            put_off += 1;
+        }
+    }
+    let stats = desk.cache.stats();
+    assert_eq!(
+        (stats.refreshes_failed, stats.refreshes_put_off),
+        (8, put_off)
+    );
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    s.finish_work("a", 2);
+    desk.run_behind();
+    assert_eq!(at_once(&mut s, "a"), (2, "fresh"));
+    desk.clock.advance(seconds(60));
+    assert_eq!(at_once(&mut s, "a"), (2, "stale"));
+    s.fail_work("a", "outage");
+    desk.run_behind();
+    desk.clock.advance(seconds(1));
+    assert_eq!(
+        at_once(&mut s, "a"),
+        (2, "stale"),
+        "as after the first failure"
+    );
+}
+
+#[test]
+fn b6_what_backs_off_by_default_is_refreshes_and_nobody_who_waits() {
+    let desk = Desk::behind(|it| {
+        it.stale_while_revalidate(seconds(10))
+            .stale_if_error(seconds(20))
+    });
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(69));
+    assert_eq!(at_once(&mut s, "a"), (1, "stale"));
+    s.fail_work("a", "outage");
+    desk.run_behind();
+    assert_eq!(at_once(&mut s, "a"), (1, "stale on error"));
+    desk.clock.advance(seconds(1));
+    let call = waits(&mut s, "a");
+    s.fail_work("a", "outage");
+    assert_eq!(
+        (s.answer(call), desk.source(call)),
+        (Some(1), "stale on error")
+    );
+    desk.clock.advance(seconds(10));
+    let call = waits(&mut s, "a");
+    s.finish_work("a", 2);
+    assert_eq!((s.answer(call), desk.source(call)), (Some(2), "loaded"));
+}
+
+#[test]
+fn b6_a_pause_of_nothing_is_none() {
+    let desk = Desk::behind(|it| {
+        it.stale_while_revalidate(seconds(600))
+            .error_backoff(seconds(0), seconds(0))
+    });
+    let mut s = desk.script();
+    fill(&mut s, "a", 1);
+    desk.clock.advance(seconds(60));
+    for turn in 1..5 {
+        assert_eq!(
+            (at_once(&mut s, "a"), s.starts("a")),
+            ((1, "stale"), 1 + turn)
+        );
+        s.fail_work("a", "outage");
+        desk.run_behind();
+    }
 }
 
 #[test]
@@ -388,6 +476,7 @@ fn b17_a_program_can_wait_for_what_runs_behind() {
     s.fail_work("b", "outage");
     desk.run_behind();
     assert!((&mut idle).now_or_never().is_some());
+    desk.clock.advance(seconds(1));
     assert_eq!(at_once(&mut s, "b"), (1, "stale"), "what is kept is served");
     assert_eq!(
         (s.starts("b"), desk.cache.stats().behind),
