@@ -214,10 +214,18 @@ where
         Q: Hash + Eq + ?Sized,
     {
         match self.inner.glance(key, Mark::FIRST) {
-            Glance::Calm(value, _) => return Some(value),
-            Glance::Nothing => return None,
-            Glance::Other => {}
+            Glance::Calm(value, _) => Some(value),
+            Glance::Nothing => None,
+            Glance::Other => self.get_at_second_look(key),
         }
+    }
+
+    #[cold]
+    fn get_at_second_look<Q>(&self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
         let stored = self.inner.peek(key, Mark::FIRST)?;
         let is_fresh = self.inner.now() < stored.times.fresh_until;
         match stored.what {

@@ -16,7 +16,7 @@ use crate::waiting::panics::hushed;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// What a call gets.
@@ -51,23 +51,28 @@ where
     E: Send + Sync + 'static,
     S: BuildHasher + Clone + Send + Sync + 'static,
 {
+    /// What the load brings, as it is.
+    #[inline]
+    pub(super) fn poll_load(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Landed<V>, Error<E>>> {
+        match &mut self.waits {
+            Waits::For(join) => Pin::new(join).poll(context).map_err(Error::flatten),
+            Waits::Own(own) => Pin::new(own).poll(context),
+        }
+    }
+
+    /// What the load brings, or what serves instead, with where it is from.
     #[inline]
     pub(super) fn poll(
         &mut self,
         inner: &Inner<K, V, E, S>,
         context: &mut Context<'_>,
     ) -> Poll<Answer<V, E>> {
-        let (polled, led) = match &mut self.waits {
-            Waits::For(join) => {
-                let led = join.led();
-                let polled = Pin::new(join).poll(context);
-                (polled.map_err(Error::flatten), led)
-            }
-            Waits::Own(own) => (Pin::new(own).poll(context), true),
-        };
-        polled.map(|landed| match landed {
+        Poll::Ready(match ready!(self.poll_load(context)) {
             Ok(landed) => Ok(Outcome {
-                source: match (landed.loaded, led) {
+                source: match (landed.loaded, self.led()) {
                     (false, _) => Source::Fresh,
                     (true, true) => Source::Loaded,
                     (true, false) => Source::Joined,
@@ -79,9 +84,16 @@ where
         })
     }
 
+    fn led(&self) -> bool {
+        match &self.waits {
+            Waits::For(join) => join.led(),
+            Waits::Own(_) => true,
+        }
+    }
+
     /// Loading has failed: what is kept serves if it may, and the failure may pass.
     #[cold]
-    fn failed(&mut self, inner: &Inner<K, V, E, S>, error: Error<E>) -> Answer<V, E> {
+    pub(super) fn failed(&mut self, inner: &Inner<K, V, E, S>, error: Error<E>) -> Answer<V, E> {
         let Some(kept) = self.fallback.take() else {
             return Err(error);
         };
@@ -173,6 +185,7 @@ pub(super) enum Rings {
 
 impl Timers {
     /// None if nothing is limited. `wait` is the caller's own limit.
+    #[inline]
     pub(super) fn new<K, V, E, S>(
         cache: &Cache<K, V, E, S>,
         is_kept: bool,
@@ -181,9 +194,18 @@ impl Timers {
         let policy = &cache.inner.policy;
         let soft = policy.soft_timeout.filter(|_| is_kept);
         let wait = wait.or(policy.wait_timeout);
-        if soft.is_none() && wait.is_none() {
-            return None;
+        match (soft, wait) {
+            (None, None) => None,
+            (soft, wait) => Self::begin(cache, soft, wait),
         }
+    }
+
+    #[inline(never)]
+    fn begin<K, V, E, S>(
+        cache: &Cache<K, V, E, S>,
+        soft: Option<Duration>,
+        wait: Option<Duration>,
+    ) -> Option<Box<Self>> {
         let clock = cache.inner.clock()?;
         let sleep = |limit| clock::sleep(clock, limit);
         Some(Box::new(Self {

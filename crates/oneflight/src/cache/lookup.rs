@@ -1,6 +1,6 @@
 //! A call for one key, as a future.
 
-use super::entry::{Stored, Time};
+use super::entry::Stored;
 use super::face::Cache;
 use super::flying::{Answer, Flying, Rings, Timers};
 use super::loading::Single;
@@ -14,7 +14,7 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// A call for a key: the future that [`Cache::get_or_load`] returns.
@@ -30,28 +30,40 @@ use std::time::Duration;
 #[must_use = "a call does nothing until it is awaited"]
 pub struct Lookup<'c, Q: ?Sized, W, K, V, E, S = RandomState> {
     cache: &'c Cache<K, V, E, S>,
-    asked: Asked<'c, Q>,
-    limit: Option<Duration>,
-    work: Option<W>,
-    at: At<'c, K, V, E, S>,
+    key: &'c Q,
+    at: At<'c, W, K, V, E, S>,
 }
 
-enum At<'c, K, V, E, S> {
-    Start,
+/// Thousands may wait for one load: what a call needs only until it waits lies where its flight will.
+enum At<'c, W, K, V, E, S> {
+    Start(Start<W>),
     Flying(Flying<'c, K, V, E, S>, Option<Box<Timers>>),
     Done,
 }
 
+/// What is kept, where that is no hit.
+type Kept<V, E> = Option<Box<Stored<V, E>>>;
+
+/// What somebody did wrong who polls a call once more.
+const SPENT: &str = "a call was polled after it was ready";
+
+/// What a call was told.
+struct Start<W> {
+    since: Mark,
+    limit: Option<Duration>,
+    /// None once the call has had a hit: cheaper than to put another state in the place of this one.
+    work: Option<W>,
+}
+
 impl<'c, Q: ?Sized, W, K, V, E, S> Lookup<'c, Q, W, K, V, E, S> {
     pub(super) fn new(cache: &'c Cache<K, V, E, S>, key: &'c Q, work: W) -> Self {
-        let since = Mark::FIRST;
-        Self {
-            cache,
-            asked: Asked { key, since },
+        let start = Start {
+            since: Mark::FIRST,
             limit: None,
             work: Some(work),
-            at: At::Start,
-        }
+        };
+        let at = At::Start(start);
+        Self { cache, key, at }
     }
 
     /// Takes no value, and joins no load, that began before `mark`: for callers that have written something and must read what they
@@ -69,7 +81,9 @@ impl<'c, Q: ?Sized, W, K, V, E, S> Lookup<'c, Q, W, K, V, E, S> {
     /// assert_eq!(wait(read).unwrap(), "after it");
     /// ```
     pub fn fresh_since(mut self, mark: Mark) -> Self {
-        self.asked.since = mark;
+        if let At::Start(start) = &mut self.at {
+            start.since = mark;
+        }
         self
     }
 
@@ -84,7 +98,9 @@ impl<'c, Q: ?Sized, W, K, V, E, S> Lookup<'c, Q, W, K, V, E, S> {
             self.cache.inner.clock().is_some(),
             "a time limit needs a clock: give the cache one, `Builder::clock`"
         );
-        self.limit = Some(limit);
+        if let At::Start(start) = &mut self.at {
+            start.limit = Some(limit);
+        }
         self
     }
 
@@ -114,45 +130,95 @@ where
     E: Send + Sync + 'static,
     S: BuildHasher + Clone + Send + Sync + 'static,
 {
-    /// Looks. None if there is no hit, and the call goes on.
-    #[inline]
-    fn look(&mut self) -> Option<Result<(V, Time), Answer<V, E>>> {
-        if !matches!(self.at, At::Start) {
+    /// Looks, if it has not done so yet. All that there is to a hit is here and in line, the rest elsewhere.
+    #[inline(always)]
+    fn look(&mut self) -> Option<Look<V, E>> {
+        let At::Start(start) = &mut self.at else {
             return None;
+        };
+        assert!(start.work.is_some(), "{SPENT}");
+        let (key, since) = (self.key, start.since);
+        let look = self.cache.look(&Asked { key, since });
+        if let Look::Hit(..) = &look {
+            start.work = None;
         }
-        self.at = At::Done;
-        match self.cache.look(&self.asked) {
-            Look::Hit(value, at) => Some(Ok((value, at))),
-            Look::Miss(kept) => self.begin(kept).map(Err),
-        }
+        Some(look)
     }
 
     /// Does what is to be done when there is no hit. None if the call is to wait.
-    fn begin(&mut self, kept: Option<Box<Stored<V, E>>>) -> Option<Answer<V, E>> {
-        let work = self.work.take();
-        let work = work.unwrap_or_else(|| panic!("the work is there until it is begun"));
+    #[inline(always)]
+    fn begin(&mut self, kept: Kept<V, E>) -> Option<Answer<V, E>> {
+        let At::Start(start) = &mut self.at else {
+            return None;
+        };
+        let (since, limit) = (start.since, start.limit);
+        let work = start.work.take()?;
         let work = move || Single { work: work() };
-        match self.cache.begin(&self.asked, kept, work) {
+        let asked = Asked {
+            key: self.key,
+            since,
+        };
+        match self.cache.begin(&asked, kept, work) {
+            // Its work is gone: it is spent.
             Begun::Now(answer) => Some(answer),
             Begun::Flying(flying) => {
                 let is_kept = flying.fallback.is_some();
-                let timers = Timers::new(self.cache, is_kept, self.limit);
+                let timers = Timers::new(self.cache, is_kept, limit);
                 self.at = At::Flying(flying, timers);
                 None
             }
         }
     }
 
-    fn wait(&mut self, context: &mut Context<'_>) -> Poll<Answer<V, E>> {
-        let inner = &*self.cache.inner;
+    /// Begins, if the look has been a miss, and waits for the value. Where it waits, it stays: what it waited for is dropped along with
+    /// it, once, and says so if it is polled again.
+    #[inline(never)]
+    fn go_on(
+        &mut self,
+        miss: Option<Kept<V, E>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<V, Error<E>>> {
+        if let Some(answer) = miss.and_then(|kept| self.begin(kept)) {
+            return Poll::Ready(answer.map(|outcome| outcome.value));
+        }
         let At::Flying(flying, timers) = &mut self.at else {
-            panic!("a call was polled after it was ready")
+            panic!("{SPENT}")
         };
         // An answer that is there is never refused for being late.
-        if let Poll::Ready(answer) = flying.poll(inner, context) {
-            self.at = At::Done;
+        let answer = match flying.poll_load(context) {
+            Poll::Ready(Ok(landed)) => return Poll::Ready(Ok(landed.value)),
+            Poll::Ready(Err(error)) => flying.failed(&self.cache.inner, error),
+            Poll::Pending if timers.is_none() => return Poll::Pending,
+            Poll::Pending => ready!(self.ring(context)),
+        };
+        Poll::Ready(answer.map(|outcome| outcome.value))
+    }
+
+    /// As `go_on`, with where the value is from.
+    #[inline(never)]
+    fn go_on_to_outcome(
+        &mut self,
+        miss: Option<Kept<V, E>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Answer<V, E>> {
+        if let Some(answer) = miss.and_then(|kept| self.begin(kept)) {
             return Poll::Ready(answer);
         }
+        let At::Flying(flying, _) = &mut self.at else {
+            panic!("{SPENT}")
+        };
+        match flying.poll(&self.cache.inner, context) {
+            Poll::Ready(answer) => Poll::Ready(answer),
+            Poll::Pending => self.ring(context),
+        }
+    }
+
+    /// The load has no answer yet: one if this caller's time is over.
+    fn ring(&mut self, context: &mut Context<'_>) -> Poll<Answer<V, E>> {
+        let inner = &*self.cache.inner;
+        let At::Flying(flying, timers) = &mut self.at else {
+            return Poll::Pending;
+        };
         let answer = loop {
             let rings = timers.as_mut().and_then(|timers| timers.poll(context));
             match rings {
@@ -188,9 +254,9 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         match this.look() {
-            Some(Ok((value, _))) => Poll::Ready(Ok(value)),
-            Some(Err(answer)) => Poll::Ready(answer.map(|outcome| outcome.value)),
-            None => this.wait(context).map_ok(|outcome| outcome.value),
+            Some(Look::Hit(value, _)) => Poll::Ready(Ok(value)),
+            Some(Look::Miss(kept)) => this.go_on(Some(kept), context),
+            None => this.go_on(None, context),
         }
     }
 }
@@ -201,7 +267,7 @@ impl<Q: ?Sized, W, K, V, E, S> Unpin for Lookup<'_, Q, W, K, V, E, S> {}
 impl<Q: fmt::Debug + ?Sized, W, K, V, E, S> fmt::Debug for Lookup<'_, Q, W, K, V, E, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lookup")
-            .field("key", &self.asked.key)
+            .field("key", &self.key)
             .finish_non_exhaustive()
     }
 }
@@ -226,9 +292,9 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut self.get_mut().0;
         match this.look() {
-            Some(Ok((value, at))) => Poll::Ready(Ok(this.cache.outcome(value, at))),
-            Some(Err(answer)) => Poll::Ready(answer),
-            None => this.wait(context),
+            Some(Look::Hit(value, at)) => Poll::Ready(Ok(this.cache.outcome(value, at))),
+            Some(Look::Miss(kept)) => this.go_on_to_outcome(Some(kept), context),
+            None => this.go_on_to_outcome(None, context),
         }
     }
 }

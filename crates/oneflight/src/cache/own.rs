@@ -46,7 +46,7 @@ impl<V, E> Future for Own<V, E> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { load, limit } = &mut *self;
         let Some(work) = load else {
-            return Poll::Ready(Err(Error::lost("the load is over already")));
+            panic!("a call was polled after it was ready")
         };
         let polled = guarded(|| match (work.as_mut().poll(context), limit) {
             (Poll::Pending, Some(limit)) => {

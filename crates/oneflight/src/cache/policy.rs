@@ -47,7 +47,8 @@ pub enum Overflow {
     Refuse,
     /// It gets a stale value, if one is kept that may still serve, and an error if not.
     Stale,
-    /// It runs its own work, for itself. How many do so is not bounded.
+    /// It runs its own work, for itself. How many do so is not bounded; each is, as a flight: by
+    /// [`max_flight`](super::Builder::max_flight), and by [`close`](super::Cache::close).
     Load,
 }
 

@@ -100,6 +100,7 @@ where
     }
 
     /// Serves what is kept, or loads. All that it decides, it decides by one look at the clock.
+    #[inline(always)]
     pub(super) fn begin<'c, Q, W, F>(
         &'c self,
         asked: &Asked<'_, Q>,
@@ -112,11 +113,29 @@ where
         W: FnOnce() -> F,
         F: Future<Output = Result<V, Error<E>>> + Send + 'static,
     {
+        let now = self.inner.now();
+        match kept {
+            None => self.load(asked, None, now, work),
+            Some(kept) => self.begin_with(asked, kept, now, work),
+        }
+    }
+
+    /// As `begin`, with what is kept.
+    #[inline(never)]
+    fn begin_with<'c, Q, W, F>(
+        &'c self,
+        asked: &Asked<'_, Q>,
+        kept: Box<Stored<V, E>>,
+        now: Time,
+        work: W,
+    ) -> Begun<'c, K, V, E, S>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        W: FnOnce() -> F,
+        F: Future<Output = Result<V, Error<E>>> + Send + 'static,
+    {
         let inner = &*self.inner;
-        let now = inner.now();
-        let Some(kept) = kept else {
-            return self.load(asked, None, now, work);
-        };
         let age = kept.times.age(now);
         if let (What::Missing(error), Age::Fresh) = (&kept.what, age) {
             inner.counters.negative.more();
@@ -206,7 +225,7 @@ where
     }
 
     /// Waits for the flight of a key, or starts it.
-    #[inline]
+    #[inline(always)]
     fn load<'c, Q, W, F>(
         &'c self,
         asked: &Asked<'_, Q>,

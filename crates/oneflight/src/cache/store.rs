@@ -25,13 +25,19 @@ pub(super) struct Store<K, V, E, S> {
 }
 
 /// An entry as it is kept. A copy of it has no rest.
-pub(super) struct Kept<V, E> {
+struct Kept<V, E> {
+    seen: Seen<V>,
+    rest: Option<Box<Rest<E>>>,
+}
+
+/// What a hit needs of an entry.
+#[derive(Clone)]
+pub(super) struct Seen<V> {
     pub(super) value: Option<V>,
     /// Before this, the value is fresh, and nothing else is to be thought of.
     pub(super) calm_until: Time,
     pub(super) at: Time,
     pub(super) born: Mark,
-    rest: Option<Box<Rest<E>>>,
 }
 
 /// What a hit does not need.
@@ -51,11 +57,14 @@ impl<V, E> Kept<V, E> {
             What::Missing(error) => (None, Some(error)),
             What::Nothing => (None, None),
         };
-        Self {
+        let seen = Seen {
             value,
             calm_until,
             at: stored.times.at,
             born: stored.born,
+        };
+        Self {
+            seen,
             rest: Some(Box::new(Rest {
                 missing,
                 times: stored.times,
@@ -73,7 +82,7 @@ impl<V, E> Kept<V, E> {
         V: Clone,
     {
         let rest = self.rest.as_ref()?;
-        let what = match (&self.value, &rest.missing) {
+        let what = match (&self.seen.value, &rest.missing) {
             (Some(value), _) => What::Value(value.clone()),
             (None, Some(error)) => What::Missing(error.clone()),
             (None, None) => What::Nothing,
@@ -81,7 +90,7 @@ impl<V, E> Kept<V, E> {
         Some(Stored {
             what,
             times: rest.times,
-            born: self.born,
+            born: self.seen.born,
             number: rest.number,
             trouble: rest.trouble.clone(),
             took: rest.took,
@@ -94,10 +103,7 @@ impl<V: Clone, E> Clone for Kept<V, E> {
     #[inline]
     fn clone(&self) -> Self {
         Self {
-            value: self.value.clone(),
-            calm_until: self.calm_until,
-            at: self.at,
-            born: self.born,
+            seen: self.seen.clone(),
             rest: None,
         }
     }
@@ -161,33 +167,37 @@ impl<K, T> Out<K, T> {
 /// What has left a store, and whatever else of the user's is to be dropped once no lock is held.
 pub(super) struct Left<K, V, E> {
     out: Out<K, Kept<V, E>>,
-    keys: Vec<K>,
-    copies: Vec<Stored<V, E>>,
-    troubles: Vec<Arc<Trouble<E>>>,
+    others: Vec<Other<K, V, E>>,
+}
+
+/// Of the user's, and in nobody's way any more.
+#[allow(dead_code, reason = "held to be dropped after the locks")]
+enum Other<K, V, E> {
+    Key(K),
+    Copy(Stored<V, E>),
+    Trouble(Arc<Trouble<E>>),
 }
 
 impl<K, V, E> Default for Left<K, V, E> {
     fn default() -> Self {
         Self {
             out: Out::default(),
-            keys: Vec::new(),
-            copies: Vec::new(),
-            troubles: Vec::new(),
+            others: Vec::new(),
         }
     }
 }
 
 impl<K, V, E> Left<K, V, E> {
     pub(super) fn key(&mut self, key: K) {
-        self.keys.push(key);
+        self.others.push(Other::Key(key));
     }
 
     pub(super) fn copy(&mut self, copy: Option<Stored<V, E>>) {
-        self.copies.extend(copy);
+        self.others.extend(copy.map(Other::Copy));
     }
 
     pub(super) fn trouble(&mut self, trouble: Option<Arc<Trouble<E>>>) {
-        self.troubles.extend(trouble);
+        self.others.extend(trouble.map(Other::Trouble));
     }
 }
 
@@ -231,13 +241,17 @@ where
     }
 
     /// What a hit needs of the entry for a key. It counts as used.
-    #[inline]
-    pub(super) fn glance<Q>(&self, key: &Q) -> Option<Kept<V, E>>
+    #[inline(always)]
+    pub(super) fn glance<Q>(&self, key: &Q) -> Option<Seen<V>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.used().get(key)
+        let Kept { seen, rest } = self.used().get(key)?;
+        debug_assert!(rest.is_none(), "a copy has no rest");
+        // The compiler does not know it, and would look for something to drop at every hit.
+        std::mem::forget(rest);
+        Some(seen)
     }
 
     /// The entry for a key, which does not count as used.
@@ -313,7 +327,7 @@ where
     {
         let keeps = |kept: &Kept<V, E>| {
             let rest = kept.rest.as_ref();
-            rest.is_some_and(|rest| keep(&rest.times, rest.trouble.as_deref(), kept.born))
+            rest.is_some_and(|rest| keep(&rest.times, rest.trouble.as_deref(), kept.seen.born))
         };
         // The library drops under its locks what it is not to retain: so it only shows what there is.
         let goes = RefCell::new(Vec::new());

@@ -2,7 +2,7 @@
 
 use super::script::{Desk, at_once, fill, seconds, waits};
 use crate::observe::Log;
-use crate::script::{Call, HandClock};
+use crate::script::{Call, HandClock, muted};
 use futures_util::FutureExt;
 use oneflight::batch::Loader;
 use oneflight::cache::{Cache, Overflow};
@@ -357,6 +357,27 @@ fn a_refresh_behind_takes_no_place_of_a_waiter() {
     let call = waits(&mut s, "a");
     s.finish_work("a", 2);
     assert_eq!(s.answer(call), Some(2));
+}
+
+#[test]
+fn a_call_that_is_polled_after_it_was_ready_says_so() {
+    let cache: Cache<u32, u32> = Cache::new(10);
+    let ask = |key| cache.get_or_load(key, || std::future::ready(Ok(7)));
+    // A load, a hit, and both with their outcome.
+    let (mut load, mut hit) = (ask(&1), ask(&1));
+    let (mut load_with, mut hit_with) = (ask(&2).outcome(), ask(&2).outcome());
+    let mut again: [&mut dyn FnMut() -> bool; 4] = [
+        &mut || (&mut load).now_or_never().is_some(),
+        &mut || (&mut hit).now_or_never().is_some(),
+        &mut || (&mut load_with).now_or_never().is_some(),
+        &mut || (&mut hit_with).now_or_never().is_some(),
+    ];
+    for poll in &mut again {
+        assert!(poll());
+        let said = muted(|| _ = poll());
+        assert_eq!(said, Err("a call was polled after it was ready".to_owned()));
+    }
+    assert_eq!(cache.stats().loads, 2);
 }
 
 #[test]

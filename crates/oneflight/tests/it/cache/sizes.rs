@@ -38,5 +38,5 @@ fn a_join_allocates_nothing_beyond_its_slot() {
 #[test]
 fn a_call_is_small() {
     type Call = Lookup<'static, str, (), String, [u64; 32], String, RandomState>;
-    assert!(size_of::<Call>() <= 128, "{} bytes", size_of::<Call>());
+    assert!(size_of::<Call>() <= 80, "{} bytes", size_of::<Call>());
 }
