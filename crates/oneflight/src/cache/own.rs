@@ -1,13 +1,34 @@
 //! A load of a caller's own, beside the flight of its key: for a crowd that may load by itself. It ends as a flight does: it panics
 //! at nobody, takes no longer than it may, and its work is gone before its answer is seen.
 
+use super::inner::Inner;
 use super::loading::Landed;
+use super::policy::Failure;
 use crate::clock::Task;
 use crate::error::{Error, Other};
+use crate::sync::Arc;
 use crate::waiting::panics::{guarded, hushed};
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+
+/// Runs a load beside a flight. Once it has said what its key's value is, no later call is to join the flight, which may bring what is
+/// older (F3): it is to be forgotten.
+pub(super) async fn beside_the_flight<K, V, E, S>(
+    load: impl Future<Output = Result<Landed<V>, Error<E>>>,
+    inner: Arc<Inner<K, V, E, S>>,
+    forget: impl FnOnce(),
+) -> Result<Landed<V>, Error<E>> {
+    let answer = load.await;
+    let says = match &answer {
+        Ok(landed) => landed.loaded,
+        Err(error) => inner.policy.class_of(error) != Failure::Transient,
+    };
+    if says {
+        forget();
+    }
+    answer
+}
 
 type Load<V, E> = Pin<Box<dyn Future<Output = Result<Landed<V>, Error<E>>> + Send>>;
 

@@ -6,10 +6,11 @@ use super::flying::{Answer, Flying, Waits};
 use super::inner::{Glance, Load, Start};
 use super::loading::{Landed, Loading, Ticket};
 use super::outcome::{Outcome, Source};
-use super::own::Own;
+use super::own::{Own, beside_the_flight};
 use super::policy::{Overflow, nanos};
 use crate::error::{Error, Other};
 use crate::flight::{Mark, Terms};
+use crate::sync::Arc;
 use crate::waiting::panics::{guarded, overheard};
 use std::borrow::Borrow;
 use std::fmt;
@@ -310,7 +311,12 @@ where
         let made = guarded(|| {
             let limit = inner.clock().zip(deadline);
             let limit = limit.map(|(clock, deadline)| clock.sleep_until(deadline));
-            Own::new(self.make(asked, start, work), limit)
+            let load = self.make(asked, start, work);
+            // Not the cache, nor its group: a load may be left to a spawner, which they hold.
+            let (inner, table) = (Arc::clone(inner), Arc::clone(&self.group.table));
+            let key = asked.key.to_owned();
+            let forget = move || _ = table.forget::<K>(&key, |_| true);
+            Own::new(beside_the_flight(load, inner, forget), limit)
         });
         made.unwrap_or_else(Own::failed)
     }

@@ -348,17 +348,7 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.table.hash(key);
-        let forgotten = {
-            let mut shard = self.table.shard(hash).lock();
-            let taken = shard.take(hash, |flight| flight.key.borrow() == key && which(flight));
-            shard.stats.forgotten += u64::from(taken.is_some());
-            taken
-        };
-        if let Some((flight, watch)) = forgotten.as_ref().zip(self.table.watch.as_ref()) {
-            watch.tell(&flight.key, Event::Forgotten);
-        }
-        forgotten.is_some()
+        self.table.forget(key, which)
     }
 
     fn attach_any<A, W, F>(&self, since: Mark, ask: A, work: W) -> Join<'_, K, V, E, S>

@@ -7,10 +7,11 @@
 
 use super::node::Shared;
 use super::stats::Stats;
-use crate::observe::Watch;
+use crate::observe::{Event, Watch};
 use crate::shards::{self, Shards};
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use hashbrown::HashTable;
+use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
 /// The shards.
@@ -47,6 +48,25 @@ impl<K, V, E, S: BuildHasher> Table<K, V, E, S> {
 
     pub(crate) fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
         self.hasher.hash_one(key)
+    }
+
+    /// Takes out the flight for a key, if there is one and it is `which`: nobody joins it any more. True if there was one.
+    pub(crate) fn forget<Q>(&self, key: &Q, which: impl Fn(&Shared<K, V, E>) -> bool) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hash(key);
+        let forgotten = {
+            let mut shard = self.shard(hash).lock();
+            let taken = shard.take(hash, |flight| flight.key.borrow() == key && which(flight));
+            shard.stats.forgotten += u64::from(taken.is_some());
+            taken
+        };
+        if let Some((flight, watch)) = forgotten.as_ref().zip(self.watch.as_ref()) {
+            watch.tell(&flight.key, Event::Forgotten);
+        }
+        forgotten.is_some()
     }
 }
 

@@ -302,6 +302,27 @@ fn a_crowd_may_load_by_itself() {
 }
 
 #[test]
+fn a_later_call_joins_no_flight_older_than_what_a_load_of_ones_own_has_brought() {
+    let desk = Desk::behind(|it| it.max_waiters(1, Overflow::Load).max_flight(seconds(600)));
+    let mut s = desk.script();
+    let work = s.work("a");
+    let leaves = s.seat(desk.ask("a", None, Some(seconds(1)), work));
+    assert!(!s.poll(leaves));
+    let own = waits(&mut s, "a");
+    s.finish_run("a", 1, 2);
+    assert_eq!(s.answer(own), Some(2));
+    // The flight goes on behind, with room for a caller, when what was brought beside it is kept no more.
+    desk.clock.advance(seconds(60));
+    assert!(s.error(leaves).is_timeout());
+    let call = waits(&mut s, "a");
+    assert_eq!(s.starts("a"), 3);
+    s.finish_run("a", 0, 1);
+    s.finish_run("a", 2, 3);
+    desk.run_behind();
+    assert_eq!((s.answer(call), desk.cache.get("a")), (Some(3), Some(3)));
+}
+
+#[test]
 fn a29_a_load_of_ones_own_takes_no_longer_than_it_may() {
     for leaves in [false, true] {
         let desk = Desk::behind(|it| it.max_waiters(1, Overflow::Load).max_flight(seconds(5)));
