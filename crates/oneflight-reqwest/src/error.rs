@@ -46,6 +46,8 @@ enum Kind {
     Full(Full),
     /// The token has characters that no header may have.
     Header(http::header::InvalidHeaderValue),
+    /// The flight that was joined, or begun, brought none.
+    Flight(oneflight::Error<reqwest_middleware::Error>),
 }
 
 impl Error {
@@ -77,6 +79,21 @@ impl Error {
         Self::new(Kind::Header(error))
     }
 
+    pub(crate) fn flight(error: oneflight::Error<reqwest_middleware::Error>) -> Self {
+        Self::new(Kind::Flight(error))
+    }
+
+    /// What went wrong in the end: the error of a layer below a flight is that of the flight.
+    fn kind(&self) -> &Kind {
+        match &*self.0 {
+            Kind::Flight(error) => match error.work().and_then(|error| Self::of(error)) {
+                Some(error) => error.kind(),
+                None => &self.0,
+            },
+            kind => kind,
+        }
+    }
+
     /// The error of this crate that is in an error of a client, if one is.
     pub fn of(error: &reqwest_middleware::Error) -> Option<&Self> {
         match error {
@@ -88,13 +105,13 @@ impl Error {
     /// True if there was no token to send: the cause is the source's, an
     /// [`oneflight::Error`]`<`[`Failure`](oneflight::token::Failure)`<E>>`.
     pub fn is_token(&self) -> bool {
-        matches!(&*self.0, Kind::Token { .. })
+        matches!(self.kind(), Kind::Token { .. })
     }
 
     /// True if only a new login helps.
     pub fn needs_login(&self) -> bool {
         matches!(
-            &*self.0,
+            self.kind(),
             Kind::Token {
                 needs_login: true,
                 ..
@@ -104,7 +121,7 @@ impl Error {
 
     /// How long the server that refreshes asked to be left in peace.
     pub fn retry_after(&self) -> Option<Duration> {
-        match &*self.0 {
+        match self.kind() {
             Kind::Token { retry_after, .. } => *retry_after,
             _ => None,
         }
@@ -112,7 +129,38 @@ impl Error {
 
     /// True if there is a source for each identity, and the request names none, or one too many.
     pub fn is_identity(&self) -> bool {
-        matches!(&*self.0, Kind::Nobody { .. } | Kind::Full(_))
+        matches!(self.kind(), Kind::Nobody { .. } | Kind::Full(_))
+    }
+
+    /// The error of the client that [`Collapse`](crate::Collapse) sent a request by, shared with all who waited for the response.
+    ///
+    /// # Examples
+    /// ```
+    /// use oneflight_reqwest::{Collapse, Error};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let client = Collapse::over(reqwest::Client::new()).into_client();
+    /// // Nobody listens there.
+    /// let error = client.get("http://127.0.0.1:1").send().await.unwrap_err();
+    /// let error = Error::of(&error).unwrap();
+    /// assert!(error.request().unwrap().is_connect());
+    /// # }
+    /// ```
+    pub fn request(&self) -> Option<&reqwest_middleware::Error> {
+        match &*self.0 {
+            Kind::Flight(error) => error.work().map(|error| &**error),
+            _ => None,
+        }
+    }
+
+    /// True if a request took longer than it may: by its own limit, or by that of flights.
+    pub fn is_timeout(&self) -> bool {
+        match self.kind() {
+            Kind::Flight(error) => {
+                error.is_timeout() || error.work().is_some_and(|error| error.is_timeout())
+            }
+            _ => false,
+        }
     }
 }
 
@@ -138,6 +186,7 @@ impl fmt::Display for Error {
             ),
             Kind::Full(_) => f.write_str("there is no room for the identity of the request"),
             Kind::Header(_) => f.write_str("the token cannot stand in a header"),
+            Kind::Flight(_) => f.write_str("the request that was sent for all brought no response"),
         }
     }
 }
@@ -149,6 +198,7 @@ impl StdError for Error {
             Kind::Nobody { .. } => None,
             Kind::Full(full) => Some(full),
             Kind::Header(error) => Some(error),
+            Kind::Flight(error) => Some(error),
         }
     }
 }

@@ -4,6 +4,7 @@
 mod authority;
 mod bearer;
 mod clients;
+mod collapse;
 mod identities;
 mod redirects;
 mod server;
