@@ -6,6 +6,8 @@
 mod bearer;
 pub mod collapse;
 mod error;
+#[cfg(feature = "oauth2")]
+pub mod oauth2;
 
 pub use bearer::{Bearer, NoBearer, Whose};
 pub use collapse::{Alone, Collapse, Part};

@@ -1,11 +1,19 @@
 //! The tests of the layers, in one binary, against a real HTTP server.
 
-#[expect(dead_code, reason = "most faults are for a refresher of this crate")]
+#[cfg_attr(
+    not(feature = "oauth2"),
+    expect(
+        dead_code,
+        reason = "most faults are for the refresher of that feature"
+    )
+)]
 mod authority;
 mod bearer;
 mod clients;
 mod collapse;
 mod identities;
+#[cfg(feature = "oauth2")]
+mod oauth2;
 mod redirects;
 mod server;
 mod storm;
