@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates that are published, the program excepted: it has no interface in Rust.
-const CRATES: [&str; 4] = [
+const CRATES: [&str; 5] = [
     "oneflight",
+    "oneflight-reqwest",
     "oneflight-sql",
     "oneflight-merge",
     "oneflight-lab",

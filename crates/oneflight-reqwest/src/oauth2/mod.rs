@@ -1,4 +1,4 @@
-//! The refresher that speaks OAuth 2.0 (RFC 6749), by way of the crate [`oauth2`](::oauth2).
+//! The refresher that speaks OAuth 2.0 (RFC 6749), by way of the crate `oauth2`.
 //!
 //! ```text
 //!   source ── refresh token ──▶ OAuth2 ─▶ oauth2::Client ─▶ a plain reqwest::Client ─▶ token endpoint

@@ -9,7 +9,7 @@ use oneflight::token::{Grant, RefreshError, Secret};
 use std::fmt;
 use std::sync::Arc;
 
-/// Refreshes tokens at the token endpoint of an [`oauth2`](::oauth2) client. Cloning is cheap.
+/// Refreshes tokens as an [`oauth2::Client`] does, at its token endpoint. Cloning is cheap.
 ///
 /// The HTTP client is a plain one, without the layer that it serves. Give it a time limit, and let it follow no redirects
 /// ([`reqwest::redirect::Policy::none`]): a token endpoint has no reason to lead on.
