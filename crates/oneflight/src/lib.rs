@@ -41,8 +41,8 @@
 //! The [`guide`] has a page for each question, from the first flight to what belongs in a key; if you know Go's singleflight, moka,
 //! promise maps or Caffeine, begin with [`guide::coming_from`].
 //!
-//! The family: `oneflight` (a future, a round trip), `oneflight-sql` (a row), `oneflight-merge` (a data set), and the program
-//! `oneflight` in `oneflight-cli`.
+//! The family: `oneflight` (a future, a round trip), `oneflight-reqwest` (a request), `oneflight-sql` (a row), `oneflight-merge` (a data
+//! set), and the program `oneflight` in `oneflight-cli`.
 //!
 //! # When not to use it
 //!
