@@ -75,13 +75,15 @@
 //! # Two processes
 //!
 //! A [`FileStore`](oneflight::token::FileStore) and its lease make it one refresh for all processes of a machine, as above. A thousand
-//! requests in flight at expiry, from two sources that share a file, a hundred times: a hundred refreshes, no login lost
-//! (`cargo run -p api_client` shows it beside what is written by hand).
+//! requests in flight at expiry, from two sources that share a file, a hundred times, are a hundred refreshes, and no login is lost: that
+//! is a test. `cargo run -p api_client` shows the like of it beside what is written by hand.
 //!
 //! # When not to use it
 //!
 //! * To keep responses: a flight that has landed is forgotten. [`Collapse`] is no cache.
 //! * [`Collapse`] for a `GET` that changes something, or that must see what was written just now: mark it [`Alone`].
+//! * [`Collapse`] for a response that trickles without an end: it is read to its end before anybody has it, unless it says of itself that it
+//!   is a stream of events, or outgrows the bound.
 //! * [`Collapse`] with a cookie store in the client below: a request that must see a login is to be marked, too, since it might join one
 //!   that was sent before the login.
 //! * [`Bearer`] where each request has a token of its own, which nobody renews: set the header.

@@ -33,8 +33,9 @@ use std::sync::Arc;
 /// # It stands last
 ///
 /// A flight outlives the caller that began it, so it cannot use the rest of that caller's chain: it is flown by the client that was
-/// handed in here, and **so is every request that comes to this layer; layers that are attached after it are not asked**. What is
-/// to happen once for all belongs into that client:
+/// handed in here, and **so is every request that comes to this layer; layers that are attached after it are not asked**. It takes
+/// copies of the leader's extensions along; what layers below put there stays with it. What is to happen once for all belongs into
+/// that client:
 ///
 /// ```
 /// use oneflight_reqwest::Collapse;
