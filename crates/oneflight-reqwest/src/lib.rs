@@ -81,7 +81,7 @@
 //! # When not to use it
 //!
 //! * To keep responses: a flight that has landed is forgotten. [`Collapse`] is no cache.
-//! * [`Collapse`] for a `GET` that changes something, or that must see what was written just now: mark it [`Alone`].
+//! * [`Collapse`] for a `GET` that changes something, or that must see what others have written just now: mark it [`Alone`].
 //! * [`Collapse`] for a response that trickles without an end: it is read to its end before anybody has it, unless it says of itself that it
 //!   is a stream of events, or outgrows the bound.
 //! * [`Collapse`] with a cookie store in the client below: a request that must see a login is to be marked, too, since it might join one

@@ -8,6 +8,7 @@ use reqwest::{Request, Url};
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A mark for a request that is to be sent by itself, as an extension of it: one that must see what was written just now, say.
@@ -23,7 +24,7 @@ use std::time::Duration;
 pub struct Alone;
 
 /// What makes two requests the same. `Debug` shows method, host and path of it: the rest may hold secrets.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     method: Method,
     url: Url,
@@ -137,11 +138,12 @@ fn is_there<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -> bool {
 }
 
 /// A value of any type that can be compared with one of its own type.
-struct Value(Box<dyn Comparable>);
+#[derive(Clone)]
+struct Value(Arc<dyn Comparable>);
 
 impl Value {
     fn new<T: Hash + Eq + Clone + Send + Sync + 'static>(value: &T) -> Self {
-        Self(Box::new(value.clone()))
+        Self(Arc::new(value.clone()))
     }
 }
 

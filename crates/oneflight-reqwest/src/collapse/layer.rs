@@ -5,11 +5,11 @@ use super::built::Builder;
 use super::key::{Key, Rules};
 use crate::error::Error;
 use http::Extensions;
-use oneflight::{Group, Stats};
+use oneflight::{Group, Mark, Stats};
 use reqwest::{Request, Response};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Middleware, Next};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A layer that sends one request for all who send the same at the same moment, and gives each of them its own [`Response`].
 ///
@@ -27,6 +27,8 @@ use std::sync::Arc;
 ///
 /// * **Errors are shared, and not remembered**: [`Error::request`] has the client's own. A layer that retries belongs below this one:
 ///   it tries again once for all.
+/// * **What was written is read.** After a `POST`, `PUT`, `PATCH` or `DELETE` by way of this layer, no request joins a flight that began
+///   before its end. What others write is not known here: mark a request [`Alone`](super::Alone) that must see it.
 /// * **The work belongs to the flight.** A caller that is dropped changes nothing for the others; with the last one, the request is
 ///   cancelled.
 ///
@@ -77,6 +79,8 @@ struct Inner {
     flights: Flights,
     rules: Rules,
     max_body: usize,
+    /// When something was last written by way of the layer: flights that began before it may bring what was read before it (C5).
+    written: Mutex<Option<Mark>>,
 }
 
 impl Collapse {
@@ -101,6 +105,7 @@ impl Collapse {
             flights,
             rules,
             max_body,
+            written: Mutex::default(),
         }))
     }
 
@@ -126,13 +131,18 @@ impl Middleware for Collapse {
     ) -> reqwest_middleware::Result<Response> {
         let inner = &self.0;
         let Some(key) = inner.rules.key(&request, extensions) else {
+            let _write = (!request.method().is_safe()).then_some(Write(inner));
             return inner.alone(request, extensions).await;
         };
-        let flight = inner.flights.run_with_key(key, || {
+        let work = || {
             // It has no body, so there is always a copy.
             let copy = request.try_clone();
             fly(Arc::clone(inner), copy, extensions.clone())
-        });
+        };
+        let flight = match inner.written() {
+            Some(mark) => inner.flights.run_since(mark, &key, work),
+            None => inner.flights.run_with_key(key, work),
+        };
         let outcome = flight.outcome().await.map_err(Error::flight)?;
         let part = if outcome.led { Part::Led } else { Part::Joined };
         match outcome.value.take(part) {
@@ -143,6 +153,10 @@ impl Middleware for Collapse {
 }
 
 impl Inner {
+    fn written(&self) -> Option<Mark> {
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Sends a request for one caller.
     async fn alone(
         &self,
@@ -153,6 +167,21 @@ impl Inner {
         let mut response = sent.await?;
         response.extensions_mut().insert(Part::Alone);
         Ok(response)
+    }
+}
+
+/// A request that may write something. However it ends, it may have.
+struct Write<'i>(&'i Inner);
+
+impl Drop for Write<'_> {
+    fn drop(&mut self) {
+        let mark = Some(self.0.flights.mark());
+        let mut written = self
+            .0
+            .written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *written = (*written).max(mark);
     }
 }
 

@@ -13,6 +13,7 @@
 //! C2. A flight is flown by a client that the layer owns, so that what follows it is the same for all who share.
 //! C3. A response is shared only whole: read to its end, within the bound. What is broken off is an error for all.
 //! C4. Nothing is remembered: who comes after the landing sends a request of its own.
+//! C5. Who comes after the end of a request that may have written something joins no flight that began before it.
 
 mod answer;
 mod built;

@@ -4,10 +4,15 @@ use super::site::{Site, part, usual};
 use crate::authority::PATIENCE;
 use crate::server::{answer, broken_off};
 use axum::response::Response;
+use bytes::Bytes;
 use futures_util::future::join_all;
-use http::StatusCode;
+use futures_util::{FutureExt, stream};
 use http::header::RETRY_AFTER;
+use http::{Method, StatusCode};
+use http_body::Frame;
 use oneflight_reqwest::{Collapse, Error, Part};
+use reqwest::Body;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -92,6 +97,47 @@ impl reqwest_middleware::Middleware for Watched {
         let response = next.run(request, extensions).await;
         std::mem::forget(way);
         response
+    }
+}
+
+#[tokio::test]
+async fn a17_who_has_written_something_joins_no_request_that_was_sent_before() {
+    let site = Site::plain().await;
+    let (collapse, client) = usual();
+    let get = || client.get(site.at("/a"));
+    let before = site.send(&collapse, get()).await;
+    for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+        let (seen, joined) = (site.seen().len(), collapse.stats().joined);
+        let write = client.request(method.clone(), site.at("/a"));
+        write.send().await.unwrap();
+        let after = site.send(&collapse, get()).await;
+        assert_eq!(site.seen().len(), seen + 2, "{method}");
+        // Those who come after it share, as ever.
+        let later = site.send(&collapse, get()).await;
+        assert_eq!(collapse.stats().joined, joined + 1, "{method}");
+        drop((after, later));
+    }
+    site.gate.let_through();
+    assert_eq!(before.await.unwrap().unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn a17_a_write_that_is_given_up_may_have_been_carried_out() {
+    let site = Site::plain().await;
+    let (collapse, client) = usual();
+    let get = || client.get(site.at("/a"));
+    let before = site.send(&collapse, get()).await;
+    let slow = Body::wrap(http_body_util::StreamBody::new(stream::pending::<
+        Result<Frame<Bytes>, Infallible>,
+    >()));
+    let mut write = Box::pin(client.post(site.at("/a")).body(slow).send());
+    assert!((&mut write).now_or_never().is_none());
+    drop(write);
+    let after = site.send(&collapse, get()).await;
+    assert_eq!((site.seen().len(), collapse.stats().joined), (2, 0));
+    site.gate.let_through();
+    for answer in [before, after] {
+        assert_eq!(answer.await.unwrap().unwrap().status(), 200);
     }
 }
 

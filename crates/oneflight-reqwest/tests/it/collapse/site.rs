@@ -18,7 +18,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// A site that answers as `answer` says, once the gate lets it.
+    /// A site that answers as `answer` says: what asks for something once the gate lets it, what changes something at once.
     pub(crate) async fn start(
         answer: impl Fn(&Asked) -> Response + Clone + Send + Sync + 'static,
     ) -> Self {
@@ -29,7 +29,9 @@ impl Site {
             let ((gate, seen), answer) = (at.clone(), answer.clone());
             async move {
                 seen.lock().unwrap().push(asked.clone());
-                gate.pass().await;
+                if asked.method.is_safe() {
+                    gate.pass().await;
+                }
                 answer(&asked)
             }
         })
