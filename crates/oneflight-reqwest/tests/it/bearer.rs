@@ -24,7 +24,7 @@ fn stream(text: &'static str) -> Body {
 #[tokio::test]
 async fn a_request_has_the_token() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     let response = client.get(server.at("/a")).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(server.seen("/a")[0].bearer(), Some("access-1"));
@@ -33,7 +33,7 @@ async fn a_request_has_the_token() {
 #[tokio::test]
 async fn a_token_that_expired_is_renewed_and_the_request_sent_again() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     server.expire();
     let request = client.post(server.at("/a")).body("the whole of it");
     let response = request.header("x-own", "kept").send().await.unwrap();
@@ -52,7 +52,7 @@ async fn a_token_that_expired_is_renewed_and_the_request_sent_again() {
 #[tokio::test]
 async fn e7_a_401_to_the_second_request_is_returned() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     let response = client.get(server.at("/never")).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(response.text().await.unwrap(), "who are you?");
@@ -63,7 +63,7 @@ async fn e7_a_401_to_the_second_request_is_returned() {
 #[tokio::test]
 async fn e7_a_resource_that_refuses_every_token_is_not_one_refresh_for_each_request() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     for _ in 0..5 {
         let calls = (0..10).map(|_| client.get(server.at("/never")).send());
         for response in join_all(calls).await {
@@ -92,7 +92,7 @@ async fn e7_past_the_pause_it_is_tried_again() {
 #[tokio::test]
 async fn e16_a_body_that_is_a_stream_is_not_sent_again_and_the_next_request_has_a_good_token() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     server.expire();
     let response = client.post(server.at("/a")).body(stream("once")).send();
     let response = response.await.unwrap();
@@ -112,7 +112,7 @@ async fn e16_a_body_that_is_a_stream_is_not_sent_again_and_the_next_request_has_
 #[tokio::test]
 async fn e3_a_late_401_for_a_token_that_was_replaced_starts_no_refresh() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     server.late.shut();
     let late = tokio::spawn(client.get(server.at("/late")).send());
     server.late.came(1).await;
@@ -131,7 +131,7 @@ async fn e3_a_late_401_for_a_token_that_was_replaced_starts_no_refresh() {
 #[tokio::test]
 async fn e9_a_refresh_that_fails_is_the_error_of_all_who_needed_it() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     server.expire();
     // Somebody else has used the refresh token.
     let thief = reqwest::Client::new();
@@ -172,7 +172,7 @@ fn of_one_client(
         };
         refresh(request, token)
     });
-    let client = client(server, source.clone());
+    let client = client(&server.url, source.clone());
     itself.set(client.clone()).unwrap();
     (source, client)
 }
@@ -223,7 +223,7 @@ async fn e8_a_refresh_by_a_client_of_its_own_is_not_intercepted() {
 #[tokio::test]
 async fn an_authorization_of_the_caller_stays_and_its_401_is_returned() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     let request = client
         .get(server.at("/a"))
         .basic_auth("ada", Some("lovelace"));
@@ -238,7 +238,7 @@ async fn an_authorization_of_the_caller_stays_and_its_401_is_returned() {
 #[tokio::test]
 async fn a_401_is_returned_at_once_if_no_other_token_would_help() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     server.expire();
     let useless: [&[&'static str]; 3] = [
         &["Bearer error=\"insufficient_scope\", scope=\"write\""],
@@ -268,7 +268,7 @@ async fn a_401_is_returned_at_once_if_no_other_token_would_help() {
 async fn a_request_that_is_dropped_while_its_token_is_renewed_leaves_the_refresh_alone() {
     let server = Authority::start().await;
     let desk = server.desk.clone();
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     server.expire();
     desk.shut();
     let request = client.get(server.at("/a")).send();
@@ -285,7 +285,7 @@ async fn a_request_that_is_dropped_while_its_token_is_renewed_leaves_the_refresh
 #[tokio::test]
 async fn without_a_login_nothing_is_sent() {
     let server = Authority::start().await;
-    let client = client(&server, logged_out(&server));
+    let client = client(&server.url, logged_out(&server));
     let error = client.get(server.at("/a")).send().await.unwrap_err();
     assert!(Error::of(&error).unwrap().needs_login());
     assert_eq!(server.seen("/a").len(), 0);
@@ -297,7 +297,7 @@ async fn a_token_that_no_header_may_hold_is_an_error_without_it() {
     let source = logged_out(&server);
     let grant = oneflight::token::Grant::new("secret\nX-Other: 1");
     source.replace(grant).await.unwrap();
-    let client = client(&server, source);
+    let client = client(&server.url, source);
     let error = client.get(server.at("/a")).send().await.unwrap_err();
     let text = format!("{error:?} {}", causes(&error));
     assert!(!text.contains("secret"), "{text}");

@@ -4,6 +4,7 @@ use crate::authority::Authority;
 use oneflight::Tokio;
 use oneflight::token::{Grant, RefreshError, Secret, TokenSource};
 use oneflight_reqwest::{Bearer, Whose};
+use reqwest::Url;
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 use std::fmt;
 
@@ -80,8 +81,8 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> String {
 }
 
 /// A client that sends the token to the server, and to nobody else.
-pub(crate) fn client(server: &Authority, whose: impl Into<Whose>) -> ClientWithMiddleware {
+pub(crate) fn client(server: &Url, whose: impl Into<Whose>) -> ClientWithMiddleware {
     ClientBuilder::new(reqwest::Client::new())
-        .with(Bearer::only_to(&server.url, whose))
+        .with(Bearer::only_to(server, whose))
         .build()
 }

@@ -18,7 +18,7 @@ async fn e17_each_identity_has_a_token_and_a_refresh_of_its_own() {
         sources.insert(identity(name), source(&server).await);
     }
     let tokens = Tokens::at_most(2, move |whose: &Identity| sources[whose].clone());
-    let client = client(&server, tokens);
+    let client = client(&server.url, tokens);
     let get = async |name: &'static str| {
         let request = client.get(server.at("/a")).with_extension(identity(name));
         request.send().await.unwrap().status()
@@ -46,7 +46,7 @@ async fn a_request_that_names_nobody_is_not_sent() {
     let server = Authority::start().await;
     let one = source(&server).await;
     let tokens = Tokens::at_most(1, move |_: &Identity| one.clone());
-    let client = client(&server, tokens);
+    let client = client(&server.url, tokens);
     let error = client.get(server.at("/a")).send().await.unwrap_err();
     let error = Error::of(&error).unwrap();
     assert!(error.is_identity() && !error.is_token());

@@ -14,6 +14,7 @@ mod collapse;
 mod identities;
 #[cfg(feature = "oauth2")]
 mod oauth2;
+mod processes;
 mod redirects;
 mod server;
 mod storm;

@@ -83,7 +83,7 @@ async fn a_refresh_says_who_asks_and_what_for() {
 async fn a_refresh_token_that_is_not_replaced_stays() {
     let server = Authority::start().await;
     server.keep_refresh_tokens();
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     for round in 1..=3 {
         server.expire();
         let response = client.get(server.at("/a")).send().await.unwrap();
@@ -102,7 +102,7 @@ async fn a_refresh_token_that_is_not_replaced_stays() {
 async fn e15_invalid_grant_is_told_once_and_never_sent_again() {
     let server = Authority::start().await;
     let source = source(&server).await;
-    let client = client(&server, source.clone());
+    let client = client(&server.url, source.clone());
     source
         .replace(Grant::new("over").refresh("revoked by the user"))
         .await
@@ -129,7 +129,7 @@ async fn e15_invalid_grant_is_told_once_and_never_sent_again() {
 async fn e13_an_answer_that_was_lost_is_asked_for_again_with_the_same_token() {
     let server = Authority::start().await;
     server.be_lenient();
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     server.expire();
     server.fail(Fault::Lost);
     let response = client.get(server.at("/a")).send().await.unwrap();

@@ -30,7 +30,7 @@ async fn another_origin_gets_no_token_by_way_of_a_redirect_and_its_401_is_return
 #[tokio::test]
 async fn the_token_stays_on_within_its_origin_and_a_get_is_sent_again_from_the_start() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     let there = server.at(&format!("/led-on?{}", server.at("/a")));
     let response = client.get(there.clone()).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
@@ -46,7 +46,7 @@ async fn the_token_stays_on_within_its_origin_and_a_get_is_sent_again_from_the_s
 #[tokio::test]
 async fn e16_a_post_that_was_led_on_is_not_sent_again_for_it_may_have_been_carried_out() {
     let server = Authority::start().await;
-    let client = client(&server, source(&server).await);
+    let client = client(&server.url, source(&server).await);
     server.expire();
     let path = format!("/led-on?{}", server.at("/receipt"));
     let request = client.post(server.at(&path)).body("an order");

@@ -1,16 +1,16 @@
 //! A thousand requests in flight when the token expires, again and again.
 
 use crate::authority::{Authority, Fault};
-use crate::clients::{No, Source, refresh, source};
+use crate::clients::{Source, refresh, source};
 use crate::server::Gate;
 use futures_util::future::join_all;
 use http::{Extensions, StatusCode};
 use oneflight::Tokio;
 use oneflight::token::{FileStore, TokenSource};
 use oneflight_reqwest::Bearer;
-use reqwest::{Request, Response, ResponseBuilderExt};
+use reqwest::{Request, Response, ResponseBuilderExt, Url};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Middleware, Next};
-use std::sync::Arc;
+use std::path::Path;
 use tokio::sync::Semaphore;
 
 const REQUESTS: usize = 1000;
@@ -19,7 +19,7 @@ const REQUESTS: usize = 1000;
 const CONNECTIONS: usize = 64;
 
 /// `ONEFLIGHT_ROUNDS` asks for more of them, or fewer.
-fn rounds() -> u32 {
+pub(crate) fn rounds() -> u32 {
     let asked = std::env::var("ONEFLIGHT_ROUNDS").ok();
     asked.map_or(100, |rounds| rounds.parse().expect("a number of rounds"))
 }
@@ -133,7 +133,7 @@ async fn e1_e7_a_thousand_requests_at_expiry_again_and_again_are_one_refresh_eac
 async fn e2_two_sources_that_share_a_file_are_one_refresh_each_time_too() {
     let server = Authority::start().await;
     let folder = tempfile::tempdir().unwrap();
-    let sources = [(); 2].map(|()| shared(&server, &folder.path().join("tokens")));
+    let sources = [(); 2].map(|()| shared(server.at("/token"), &folder.path().join("tokens")));
     sources[0].replace(server.login()).await.unwrap();
     let storm = Storm::new(server, sources);
     for round in 1..=rounds() {
@@ -157,14 +157,11 @@ async fn e13_a_thousand_requests_whose_refresh_gets_no_answer_are_all_answered()
 }
 
 /// A source as a process has it that shares its login with others.
-fn shared(server: &Authority, path: &std::path::Path) -> TokenSource<No> {
+pub(crate) fn shared(token: Url, path: &Path) -> Source {
     let store = FileStore::new(path).blocking(Tokio);
-    let (client, url) = (
-        Arc::new(ClientWithMiddleware::default()),
-        server.at("/token"),
-    );
+    let client = ClientWithMiddleware::default();
     TokenSource::builder(Tokio, Tokio)
         .lease(store.lease(Tokio))
         .store(store)
-        .build(move |token| refresh(client.post(url.clone()), token))
+        .build(move |refresh_token| refresh(client.post(token.clone()), refresh_token))
 }
