@@ -133,8 +133,8 @@ fn swap(path: &Path, expected: Version, stored: &Stored) -> Result<bool, FileErr
         return Ok(false);
     }
     let new = beside(path, ".new");
-    write(&new, format::write(stored).as_bytes())
-        .map_err(|error| FileError::new("write", &new, error))?;
+    let text = format::write(stored);
+    write(&new, text.as_bytes()).map_err(|error| FileError::new("write", &new, error))?;
     fs::rename(&new, path).map_err(|error| FileError::new("replace", path, error))?;
     sync_folder(path).map_err(|error| FileError::new("flush the folder of", path, error))?;
     // The lock goes with its file.
@@ -144,6 +144,11 @@ fn swap(path: &Path, expected: Version, stored: &Stored) -> Result<bool, FileErr
 
 /// Writes a file that was not there, as its owner's alone.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // What could not be read again would be in the place of what can.
+    if bytes.len() as u64 > LARGEST {
+        let what = format!("it would be larger than {LARGEST} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
     match fs::remove_file(path) {
         // Left behind by a process that died; we have the lock.
         Ok(()) => {}

@@ -112,8 +112,12 @@ fn put<T>(place: &mut Option<T>, value: Option<T>) -> bool {
     known
 }
 
+/// Any time that can be written is read again: a server may say that a token lives for a billion years.
 fn time(value: &str) -> Option<SystemTime> {
-    UNIX_EPOCH.checked_add(Duration::from_millis(value.parse().ok()?))
+    let millis: u128 = value.parse().ok()?;
+    let seconds = u64::try_from(millis / 1000).ok()?;
+    let rest = Duration::from_millis((millis % 1000) as u64);
+    UNIX_EPOCH.checked_add(Duration::from_secs(seconds).checked_add(rest)?)
 }
 
 fn escape(secret: &str, into: &mut String) {
@@ -171,6 +175,24 @@ mod tests {
         let empty = Stored::new(Version::new(3), None);
         let back = read(&write(&empty)).unwrap();
         assert_eq!((back.version.get(), back.pair.is_none()), (3, true));
+    }
+
+    #[test]
+    fn the_latest_time_is_read_as_it_was_written() {
+        let seconds = [1 << 54, 100_000_000_000_000_000, i64::MAX as u64];
+        for time in seconds.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds)) {
+            let pair = Pair::new("a").with_expires_at(time);
+            let back = read(&write(&Stored::new(Version::new(1), Some(pair)))).unwrap();
+            assert_eq!(back.pair.unwrap().expires_at(), Some(time));
+        }
+        let beyond = [
+            "9223372036854775808000",
+            "340282366920938463463374607431768211455",
+        ];
+        for time in beyond {
+            let text = format!("{HEAD}\nversion 1\nexpires {time}\naccess a\n");
+            assert_eq!(read(&text).unwrap_err(), "line 3 cannot be understood");
+        }
     }
 
     #[test]

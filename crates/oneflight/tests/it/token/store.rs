@@ -228,6 +228,21 @@ fn what_a_process_left_behind_when_it_died_is_no_obstacle() {
 }
 
 #[test]
+fn a_pair_that_could_not_be_read_again_is_not_written() {
+    let folder = Folder::new();
+    let store = FileStore::new(folder.join("tokens"));
+    assert!(swap(&store, 0, &stored(1, "ada")));
+    // Each of these takes two bytes.
+    let long = Stored::new(Version::new(2), Some(Pair::new("\n".repeat(600_000))));
+    let error = wait(store.compare_and_swap(Version::new(1), &long)).unwrap_err();
+    assert!(
+        error.source().unwrap().to_string().contains("larger"),
+        "{error:?}"
+    );
+    assert_eq!(load(&store), (1, Some("ada".into())));
+}
+
+#[test]
 fn a_folder_that_is_not_there_is_an_error() {
     let folder = Folder::new();
     let store = FileStore::new(folder.join("none/tokens"));
