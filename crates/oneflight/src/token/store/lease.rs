@@ -102,15 +102,20 @@ fn attempt(path: &Path) -> Result<Option<Held>, FileError> {
         Err(TryLockError::WouldBlock) => return Ok(None),
         Err(TryLockError::Error(error)) => return Err(told(error)),
     }
-    let mut text = String::new();
-    (&mut file)
-        .take(32)
-        .read_to_string(&mut text)
-        .map_err(told)?;
-    let fence = text.trim().parse::<u64>().unwrap_or_default() + 1;
+    let mut bytes = Vec::new();
+    (&mut file).take(32).read_to_end(&mut bytes).map_err(told)?;
+    let fence = next_fence(&bytes);
     file.seek(SeekFrom::Start(0)).map_err(told)?;
     // As wide as any number, so that a shorter one leaves nothing of a longer one behind.
     writeln!(file, "{fence:020}").map_err(told)?;
     let fence = Fence::new(fence);
     Ok(Some(Held { fence, _file: file }))
+}
+
+/// The fence after the one that a file has. Whatever else it has, it is a lock all the same: then fences begin anew.
+fn next_fence(bytes: &[u8]) -> u64 {
+    let line = bytes.split(|&byte| byte == b'\n').next();
+    let text = std::str::from_utf8(line.unwrap_or_default()).unwrap_or_default();
+    let last = text.trim().parse::<u64>().unwrap_or_default();
+    last.checked_add(1).unwrap_or(1)
 }

@@ -228,6 +228,21 @@ fn what_a_process_left_behind_when_it_died_is_no_obstacle() {
 }
 
 #[test]
+fn a_lease_can_be_had_whatever_is_in_its_file() {
+    let last = u64::MAX.to_string().into_bytes();
+    let cut = [vec![b' '; 31], "ü".into()].concat();
+    for bytes in [last, cut, vec![0xff; 21], vec![0; 21], vec![b'9'; 4096]] {
+        let folder = Folder::new();
+        std::fs::write(folder.join("tokens.lease"), &bytes).unwrap();
+        let lease = FileStore::new(folder.join("tokens")).lease(HandClock::new());
+        for fence in 1..=2 {
+            let held = wait(lease.acquire()).unwrap();
+            assert_eq!(held.fence().get(), fence, "{:?}", &bytes[..21]);
+        }
+    }
+}
+
+#[test]
 fn a_pair_that_could_not_be_read_again_is_not_written() {
     let folder = Folder::new();
     let store = FileStore::new(folder.join("tokens"));
