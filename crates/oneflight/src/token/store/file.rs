@@ -9,6 +9,7 @@
 //!
 //! F1. A swap is made under the lock, and is on the disk (file, then folder) before it is reported.
 //! F2. Every file is only ever readable by its owner, from its first moment on.
+//! F3. Who comes by a symbolic link has the file that it leads to, its lock and its lease. The link stays.
 
 use super::blocking::{self, Blocking};
 use super::contract::{Keeping, Store, StoreError};
@@ -28,6 +29,9 @@ use zeroize::Zeroizing;
 /// The largest file that is read: some tokens are long, none is as long as this.
 const LARGEST: u64 = 1 << 20;
 
+/// So many symbolic links are followed, as Linux does.
+const LINKS: u32 = 40;
+
 /// Keeps a pair in a file.
 ///
 /// The file is readable by its owner only (`0600` on Unix), replaced in one step and flushed to the disk; a lock beside it keeps
@@ -35,6 +39,8 @@ const LARGEST: u64 = 1 << 20;
 ///
 /// Reading and writing block for as long as the disk takes. They do so in the caller's poll, unless
 /// [`blocking`](Self::blocking) says where else.
+///
+/// A symbolic link is followed: who comes by the link and who does not share one file, and one lease.
 ///
 /// A file on a network drive is only as good as that drive's locks and renames. One file is for one identity.
 ///
@@ -79,7 +85,7 @@ impl FileStore {
 
     /// The lease of this file: of the sources that have it, in any process, one refreshes at a time.
     pub fn lease(&self, clock: impl Clock) -> FileLease {
-        let path = beside(&self.path, ".lease");
+        let path = self.path.clone();
         FileLease::of(path, self.elsewhere.clone(), Arc::new(clock))
     }
 }
@@ -125,6 +131,7 @@ fn load(path: &Path) -> Result<Stored, FileError> {
 }
 
 fn swap(path: &Path, expected: Version, stored: &Stored) -> Result<bool, FileError> {
+    let path = &followed(path);
     let lock = beside(path, ".lock");
     let lock_error = |error| FileError::new("lock", &lock, error);
     let locked = open_shared(&lock).map_err(lock_error)?;
@@ -195,7 +202,21 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+/// Where a path leads to, by way of symbolic links: the same for all who mean the same file (F3). It need not be there.
+pub(super) fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // More than that lead nowhere: opening it says so.
+    for _ in 0..LINKS {
+        let Ok(target) = fs::read_link(&path) else {
+            break;
+        };
+        path.pop();
+        path.push(target);
+    }
+    path
+}
+
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     PathBuf::from(name)

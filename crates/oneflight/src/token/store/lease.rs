@@ -2,7 +2,7 @@
 
 use super::blocking::{self, Blocking};
 use super::contract::StoreError;
-use super::file::{FileError, open_shared};
+use super::file::{FileError, beside, followed, open_shared};
 use crate::clock::{Clock, sleep};
 use crate::lease::{Acquiring, Fence, Leading, Lease, Releasing};
 use crate::sync::Arc;
@@ -39,6 +39,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(128);
 /// ```
 #[derive(Debug)]
 pub struct FileLease {
+    /// That of the store.
     path: Arc<PathBuf>,
     elsewhere: Option<Arc<dyn Blocking>>,
     clock: Arc<dyn Clock>,
@@ -53,12 +54,12 @@ struct Held {
 
 impl FileLease {
     pub(super) fn of(
-        path: PathBuf,
+        path: Arc<PathBuf>,
         elsewhere: Option<Arc<dyn Blocking>>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
-            path: Arc::new(path),
+            path,
             elsewhere,
             clock,
         }
@@ -93,8 +94,9 @@ impl Leading for Held {
     }
 }
 
-/// Takes the lock, and raises the fence that the file has. None if another has it.
-fn attempt(path: &Path) -> Result<Option<Held>, FileError> {
+/// Takes the lock of this store, and raises the fence that its file has. None if another has it.
+fn attempt(store: &Path) -> Result<Option<Held>, FileError> {
+    let path = &beside(&followed(store), ".lease");
     let told = |error| FileError::new("lock", path, error);
     let mut file = open_shared(path).map_err(told)?;
     match file.try_lock() {

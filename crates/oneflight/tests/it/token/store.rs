@@ -257,6 +257,37 @@ fn a_pair_that_could_not_be_read_again_is_not_written() {
     assert_eq!(load(&store), (1, Some("ada".into())));
 }
 
+#[cfg(unix)]
+#[test]
+fn who_comes_by_a_symbolic_link_has_the_same_file_and_lease() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::new();
+    std::fs::create_dir(folder.join("real")).unwrap();
+    symlink("real/tokens", folder.join("near")).unwrap();
+    symlink(folder.join("near"), folder.join("far")).unwrap();
+    let stores = ["far", "near", "real/tokens"].map(|name| FileStore::new(folder.join(name)));
+    let clock = HandClock::new();
+    for (one, other) in [(0, 2), (2, 1), (1, 0)] {
+        let version = one as u64 + 10;
+        let before = wait(stores[one].load()).unwrap().version.get();
+        assert!(swap(&stores[one], before, &stored(version, "ada")));
+        assert!(!swap(&stores[other], before, &stored(version, "bob")));
+        assert_eq!(load(&stores[other]), (version, Some("ada".into())));
+        let held = wait(stores[one].lease(clock.clone()).acquire()).unwrap();
+        let lease = stores[other].lease(clock.clone());
+        assert!(lease.acquire().now_or_never().is_none());
+        drop(held);
+    }
+    for name in ["near", "far"] {
+        assert!(folder.join(name).is_symlink(), "{name}");
+    }
+    // One that leads to itself is an error, and no hang.
+    symlink("ring", folder.join("ring")).unwrap();
+    let ring = FileStore::new(folder.join("ring"));
+    assert!(wait(ring.compare_and_swap(Version::new(0), &stored(1, "ada"))).is_err());
+}
+
 #[test]
 fn a_folder_that_is_not_there_is_an_error() {
     let folder = Folder::new();
