@@ -10,7 +10,10 @@
 //!
 //! H1. In one round a key is created once, an external id is linked once, and one source links one id to one key; whoever comes
 //!     second waits for the next round, when he sees what the first has done. So no row is made that nobody will own.
+//! H2. Whoever waits keeps his place: those behind him who speak of his key or of his external id wait as well. So each record finds
+//!     what those before it have left, as if it had come alone, whatever stands in a batch.
 
+use super::claims::{Claims, Makers};
 use super::policy;
 use crate::dialect::{Ask, Create, Hit, Layout, check, encode};
 use crate::error::Error;
@@ -229,9 +232,11 @@ impl View {
             rows: Vec::new(),
         };
         let mut row_of: HashMap<Handle, usize> = HashMap::new();
+        let mut makers = Makers::new(layout, set.iter().map(|&at| &batch.asks[at]));
         for (&at, hit) in set.iter().zip(best) {
+            let is_promised = makers.promise(&batch.asks[at]);
             let need = match hit {
-                None => missing(layout, &batch.asks[at]),
+                None => missing(layout, &batch.asks[at], is_promised),
                 Some(hit) if batch.asks[at].external.is_some() && !hit.by_external => {
                     unlinked(layout, batch, at, &hit)
                 }
@@ -254,8 +259,9 @@ impl View {
     }
 }
 
-fn missing(layout: &Layout, ask: &Ask) -> Need {
-    match ask.key.is_some() || layout.key.is_empty() {
+/// What a record needs that was not found. One that waits for those before it (H2) stays open: it is still to be made.
+fn missing(layout: &Layout, ask: &Ask, is_promised: bool) -> Need {
+    match ask.key.is_some() || layout.key.is_empty() || is_promised {
         true => Need::Create,
         false => Need::Never(Error::refused(format!(
             "table `{}` knows no such external id, and without a key no row can be made",
@@ -300,43 +306,24 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Chooses who takes part in a round (H1). `needs` says what each record of the set needs.
+    /// Chooses who takes part in a round (H1, H2). `needs` says what each record of the set needs.
     pub(super) fn new(
         layout: &Layout,
         batch: &Batch,
         set: &[usize],
         needs: impl Iterator<Item = Need>,
     ) -> Result<Self, Error> {
-        let exclusive = layout
-            .table
-            .crosswalk
-            .as_ref()
-            .is_some_and(|crosswalk| crosswalk.same_source != SameSource::Link);
-        let mut owners: HashMap<&[Value; 2], Option<&[Value]>> = HashMap::new();
-        let mut sources: HashMap<(&[Value], &Value), &Value> = HashMap::new();
+        let mut claims = Claims::new(layout);
         let mut making: HashMap<Making<'_>, Vec<usize>> = HashMap::new();
         let mut work = Self::default();
         for (position, (&at, need)) in set.iter().zip(needs).enumerate() {
-            if !matches!(need, Need::Link | Need::Create) {
+            let ask @ Ask { external, key } = &batch.asks[at];
+            let Some(part) = claims.part(ask, &need) else {
                 continue;
-            }
-            let Ask { external, key } = &batch.asks[at];
+            };
             let key = key.as_deref();
-            let mut is_first = false;
-            if let Some(external) = external {
-                let owner = owners.entry(external).or_insert_with(|| {
-                    is_first = true;
-                    key
-                });
-                let [source, id] = external;
-                let is_alone = !exclusive
-                    || key.is_none_or(|key| *sources.entry((key, source)).or_insert(id) == id);
-                if *owner != key || !is_alone {
-                    continue;
-                }
-            }
-            if is_first && key.is_some() {
-                work.links.push(batch.asks[at].clone());
+            if part.links {
+                work.links.push(ask.clone());
             }
             if matches!(need, Need::Create) {
                 let by = if key.is_some() {

@@ -12,6 +12,7 @@
 //! A3. Locks are taken in one order: the table's, its stripes, rows by their id.
 
 mod batch;
+mod claims;
 mod flow;
 mod guarded;
 mod handle;

@@ -12,6 +12,7 @@ store_contract!(
     two_ids_of_one_source_are_two_entities,
     two_ids_of_one_source_are_one_entity_if_the_table_says_so,
     two_ids_of_one_source_are_refused_if_the_table_says_so,
+    records_of_one_batch_end_as_if_each_had_come_alone,
     a_table_without_a_key_is_known_by_its_external_ids,
     a_link_table_has_no_id,
     each_policy_is_applied_to_the_row_that_is_there,
@@ -212,6 +213,52 @@ async fn two_ids_of_one_source_are_refused_if_the_table_says_so(place: Place) {
         assert!(outcomes[1].as_ref().unwrap_err().is_refused());
     }
     assert_eq!(place.count("SELECT count(*) FROM team_xref").await, 1);
+}
+
+/// Batches of `external id=key`; the key that each external id led to, if they had come one by one; how many rows there are, and
+/// how many records were refused.
+const BATCHES: [(SameSource, &str, &str, i64, usize); 6] = [
+    // 2 is split from x; what it is called later changes nothing.
+    (SameSource::Split, "1=x 2=x 2=y", "1=x 2=x~2", 2, 0),
+    // y belongs to 2, who was refused x, and not to 3, who comes later.
+    (SameSource::Error, "1=x 2=x 2=y 3=y", "1=x 2=y", 2, 2),
+    // Without a key: refused before the id is known, found afterwards.
+    (SameSource::Split, "1= 1=x 1=", "1=x", 1, 1),
+    (SameSource::Link, "1=x 2=x 2=", "1=x 2=x", 1, 0),
+    (SameSource::Split, "1=x 2=x 2= 3=", "1=x 2=x~2", 2, 1),
+    // 2 leads to x already: y is left to 3.
+    (SameSource::Link, "2=x 2=y 3=y", "2=x 3=y", 2, 0),
+];
+
+async fn records_of_one_batch_end_as_if_each_had_come_alone(place: Place) {
+    let pairs = |text: &'static str| text.split(' ').filter_map(|pair| pair.split_once('='));
+    for (nth, (same_source, said, linked, rows, refused)) in BATCHES.into_iter().enumerate() {
+        let mut table = known_team(same_source);
+        table.name = format!("team_{nth}");
+        table.crosswalk = Some(crosswalk(&format!("xref_{nth}"), same_source));
+        let store = place.store(table).await;
+        let records = pairs(said).map(|(id, key)| {
+            let record = external("a", id, keyed(key));
+            let key = record.key.clone().filter(|_| !key.is_empty());
+            Record { key, ..record }
+        });
+        let outcomes = store.merge(records.collect()).await;
+        let errors: Vec<_> = outcomes.iter().filter_map(|o| o.as_ref().err()).collect();
+        assert!(errors.iter().all(|e| e.is_refused()), "{said}: {errors:?}");
+        assert_eq!(errors.len(), refused, "{said}: {errors:?}");
+        for (id, key) in pairs(linked) {
+            let has_key = format!(
+                "SELECT count(*) FROM team_{nth} t JOIN xref_{nth} x ON x.entity_id = t.id \
+                 WHERE x.external_id = '{id}' AND t.slug = '{key}'"
+            );
+            assert_eq!(place.count(&has_key).await, 1, "{said}: {id} is {key}");
+        }
+        let links = format!("SELECT count(*) FROM xref_{nth}");
+        let links = place.count(&links).await;
+        assert_eq!(links, pairs(linked).count() as i64, "{said}");
+        // Nor was an id spent on one that was refused.
+        assert_eq!(place.last_id(&format!("team_{nth}")).await, rows, "{said}");
+    }
 }
 
 async fn a_table_without_a_key_is_known_by_its_external_ids(place: Place) {
