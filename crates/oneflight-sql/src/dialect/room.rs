@@ -59,10 +59,11 @@ impl Room {
                     None => Self::SecondDigits(default),
                 }
             }
+            (_, Kind::Text) if full.ends_with("[]") => Self::All,
             (Dialect::Postgres, Kind::Text) if full == "name" => Self::TextBytes(NAME),
             (Dialect::Postgres, Kind::Text) if full == "\"char\"" => Self::TextBytes(1),
             (_, Kind::Text) if is_fixed(full) => Self::Trimmed,
-            (_, Kind::Text) => size_of(0).map_or(Self::All, Self::Chars),
+            (_, Kind::Text) if is_varying(full) => size_of(0).map_or(Self::All, Self::Chars),
             (_, Kind::Bytes) if full.starts_with("binary") => Self::Bytes(size_of(0).unwrap_or(1)),
             (_, Kind::Int) if full.starts_with("year") => Self::Year,
             (Dialect::MySql, Kind::Real) if sizes.len() == 2 => Self::Places(sizes[1]),
@@ -139,8 +140,17 @@ fn sizes(full: &str) -> Vec<i32> {
 
 /// True for `char(n)` and `character(n)`, which keep no spaces at the end.
 fn is_fixed(full: &str) -> bool {
-    let name = full.split('(').next().unwrap_or_default();
-    matches!(name.trim_end(), "char" | "character" | "bpchar")
+    matches!(name(full), "char" | "character" | "bpchar")
+}
+
+/// True for `varchar(n)`. In the brackets of other types that are written as text stands something else: `time(0)`, `vector(3)`.
+fn is_varying(full: &str) -> bool {
+    matches!(name(full), "varchar" | "character varying")
+}
+
+/// The name of a type, without what stands in brackets.
+fn name(full: &str) -> &str {
+    full.split('(').next().unwrap_or_default().trim_end()
 }
 
 /// SQLite keeps what a column of text, of bytes or without a type is given; what another type is given, and reads as a number,
@@ -230,6 +240,18 @@ mod tests {
             (MySql, Kind::Text, "longtext", Room::All),
             (Postgres, Kind::Text, "character varying(3)", Room::Chars(3)),
             (Postgres, Kind::Text, "character(3)", Room::Trimmed),
+            (Postgres, Kind::Text, "bpchar", Room::Trimmed),
+            (Postgres, Kind::Text, "time(0) without time zone", Room::All),
+            (Postgres, Kind::Text, "interval(0)", Room::All),
+            (Postgres, Kind::Text, "character varying(3)[]", Room::All),
+            (Postgres, Kind::Text, "character(3)[]", Room::All),
+            (Postgres, Kind::Text, "numeric(10,2)[]", Room::All),
+            (Postgres, Kind::Text, "bit varying(3)", Room::All),
+            (Postgres, Kind::Text, "vector(1536)", Room::All),
+            (Postgres, Kind::Text, "geometry(Point,4326)", Room::All),
+            (MySql, Kind::Text, "time(3)", Room::All),
+            (MySql, Kind::Text, "bit(8)", Room::All),
+            (MySql, Kind::Text, "enum('1','2')", Room::All),
             (Postgres, Kind::Text, "name", Room::TextBytes(63)),
             (Postgres, Kind::Text, "\"char\"", Room::TextBytes(1)),
             (Sqlite, Kind::Text, "varchar(3)", Room::All),

@@ -13,6 +13,7 @@ store_contract!(
     a_key_that_its_column_would_change_is_refused,
     a_value_that_its_column_would_change_is_refused,
     a_time_is_no_key_of_days,
+    a_type_that_is_written_as_text_has_all_its_texts,
 );
 
 /// The type of a column, its kind, a key that it keeps, one that it would change, and what is expected instead.
@@ -229,13 +230,8 @@ async fn a_value_that_its_column_would_change_is_refused(place: Place) {
     for (nth, &(of_type, kind, kept, changed, expected)) in cases {
         let (kept, changed) = (value(kind, kept), value(kind, changed));
         let store = valued(&place, &format!("t{nth}"), of_type, kind).await;
-        let record = |key: i64, value: &Value| Record {
-            key: Some([Value::Int(key)].into()),
-            attributes: [Some(value.clone())].into(),
-            ..Record::default()
-        };
         for effect in [Effect::Created, Effect::Found] {
-            let outcome = store.merge(vec![record(1, &kept)]).await.remove(0);
+            let outcome = store.merge(vec![said(1, &kept)]).await.remove(0);
             let told = outcome.map_err(|error| error.to_string());
             assert_eq!(told.unwrap().effect, effect, "{of_type}");
         }
@@ -245,8 +241,8 @@ async fn a_value_that_its_column_would_change_is_refused(place: Place) {
             let is_told = message.contains("column `v` is ") && message.contains(expected);
             assert!(is_told, "{message}");
         };
-        let said = [record(1, &changed), record(2, &changed), record(1, &kept)];
-        let mut outcomes = store.merge(said.to_vec()).await;
+        let rows = [said(1, &changed), said(2, &changed), said(1, &kept)];
+        let mut outcomes = store.merge(rows.to_vec()).await;
         assert_eq!(
             outcomes.remove(2).unwrap().effect,
             Effect::Found,
@@ -256,14 +252,49 @@ async fn a_value_that_its_column_would_change_is_refused(place: Place) {
             .into_iter()
             .for_each(|outcome| message(&outcome.unwrap_err()));
         let loaded = store
-            .load(&Arc::new(Columns::of(store.table(), &said)))
+            .load(&Arc::new(Columns::of(store.table(), &rows)))
             .await;
         assert_eq!(loaded.get(2).unwrap().effect, Effect::Found, "{of_type}");
         for row in [0, 1] {
             message(loaded.get(row).unwrap_err());
         }
-        let rows = format!("SELECT count(*) FROM t{nth}");
-        assert_eq!(place.count(&rows).await, 1, "{of_type}");
+        let count = format!("SELECT count(*) FROM t{nth}");
+        assert_eq!(place.count(&count).await, 1, "{of_type}");
+    }
+}
+
+/// What stands in the brackets of these types is no number of characters.
+async fn a_type_that_is_written_as_text_has_all_its_texts(place: Place) {
+    let cases: &[(&str, &str)] = match place.driver.dialect() {
+        Dialect::Postgres => &[
+            ("time(0)", "10:30:00"),
+            ("interval(0)", "10:30:00"),
+            ("varchar(3)[]", "{abc,def}"),
+            ("char(3)[]", "{abc,def}"),
+            ("numeric(10,2)[]", "{1.25,2.50}"),
+        ],
+        Dialect::MySql => &[("TIME(3)", "10:30:00.000"), ("ENUM('1','22')", "22")],
+        _ => &[("VARCHAR(3)", "abcdef")],
+    };
+    for (nth, (of_type, text)) in cases.iter().enumerate() {
+        let store = valued(&place, &format!("t{nth}"), of_type, Kind::Text).await;
+        let record = said(1, &Value::from(*text));
+        for effect in [Effect::Created, Effect::Found] {
+            let outcome = store.merge(vec![record.clone()]).await.remove(0);
+            let told = outcome.map_err(|error| error.to_string());
+            assert_eq!(told.unwrap().effect, effect, "{of_type}");
+        }
+        let rows = Arc::new(Columns::of(store.table(), &[record]));
+        assert_eq!(store.load(&rows).await.alike(), Some(Effect::Found));
+    }
+}
+
+/// A row of a table `(k, v)`.
+fn said(key: i64, value: &Value) -> Record {
+    Record {
+        key: Some([Value::Int(key)].into()),
+        attributes: [Some(value.clone())].into(),
+        ..Record::default()
     }
 }
 
