@@ -91,10 +91,7 @@ pub(crate) fn decode(dialect: Dialect, col: &Col, value: Value) -> Value {
             Some(Value::Decimal(text::decimal(&real.to_string()).into()))
         }
         (Kind::Real, Value::Int(int)) => Some(Value::Real(*int as f64)),
-        // A float of 32 bits means the shortest number that it may be told as: 0.1, and not 0.10000000149011612.
-        (Kind::Real, Value::Real(real)) if col.room == Room::Single => {
-            (*real as f32).to_string().parse().ok().map(Value::Real)
-        }
+        (Kind::Real, Value::Real(_)) => col.room.nearest(&value),
         (Kind::Uuid, Value::Text(text)) => text::parse_uuid(text).map(Value::Uuid),
         (Kind::Uuid, Value::Bytes(bytes)) => <[u8; 16]>::try_from(&**bytes).ok().map(Value::Uuid),
         _ => None,
@@ -108,14 +105,20 @@ fn whole(real: f64) -> Option<i64> {
     is_within.then_some(real as i64)
 }
 
+/// Whether the column would keep a value as it is.
+pub(crate) fn keeps(col: &Col, value: &Value) -> Result<(), Error> {
+    if col.room == Room::All || col.room.keeps(value.into()) {
+        return Ok(());
+    }
+    Err(Error::refused(format!(
+        "column `{}` is {} and would not keep `{value}` as it is: expected {}",
+        col.name, col.full_type, col.room
+    )))
+}
+
 /// Whether a value can travel, and would be kept as it is; dear for few kinds only.
 pub(crate) fn check(dialect: Dialect, col: &Col, value: &Value) -> Result<(), Error> {
-    if col.room != Room::All && !col.room.keeps(value.into()) {
-        return Err(Error::refused(format!(
-            "column `{}` is {} and would not keep the value as it is: expected {}",
-            col.name, col.db_type, col.room
-        )));
-    }
+    keeps(col, value)?;
     match (value, col.kind) {
         (Value::Null, _) | (Value::Int(_), Kind::Int) | (Value::Bytes(_), Kind::Bytes) => Ok(()),
         (Value::Text(text), Kind::Text) if !text.contains('\0') => Ok(()),

@@ -16,6 +16,8 @@ pub(crate) struct Col {
     pub(crate) kind: Kind,
     /// Its type, as the database has it: on PostgreSQL what a cast takes, elsewhere the lower-case name.
     pub(crate) db_type: String,
+    /// Its type as it was declared, in lower case, with what stands in brackets.
+    pub(crate) full_type: String,
     /// MySQL: its collation.
     pub(crate) collation: Option<String>,
     /// What it keeps of a value.

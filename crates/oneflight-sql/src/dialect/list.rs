@@ -3,7 +3,7 @@
 //! The types of parameters in `VALUES` are guessed by MySQL before they are bound: MariaDB 10.11 then finds nothing, and says
 //! nothing. The columns of a JSON list say their types.
 
-use super::{Col, Dialect, Layout, Links, convert, literal};
+use super::{Col, Dialect, Layout, Links, Room, convert, literal};
 use crate::driver::Bind;
 use crate::value::{Kind, Value};
 use std::fmt::Write;
@@ -163,6 +163,8 @@ pub(super) fn json_columns(layout: &Layout, cols: &[Listed<'_>]) -> String {
 fn json_type(layout: &Layout, listed: &Listed<'_>) -> String {
     match convert::wire_in(layout.dialect, listed.col) {
         Kind::Int => "BIGINT".to_owned(),
+        // As near as the column keeps it, so that the two compare.
+        Kind::Real if matches!(listed.col.room, Room::Single(_)) => "FLOAT".to_owned(),
         Kind::Real => "DOUBLE".to_owned(),
         Kind::Text if !listed.compared => "LONGTEXT CHARACTER SET utf8mb4".to_owned(),
         // Longer than any index can hold, twice over for bytes in hexadecimal digits.

@@ -124,7 +124,10 @@ fn unkept(col: &Col, cells: &Cells, misfits: &mut BTreeSet<usize>) {
     let is_lost = |row: &usize| match (col.kind, cells.text(*row)) {
         (Kind::Text, Some(text)) => !col.room.keeps(ValueRef::Text(text)),
         (Kind::Decimal, Some(text)) => !col.room.keeps(ValueRef::Decimal(text)),
-        _ => !col.room.keeps((&cells.value(*row)).into()),
+        _ => {
+            let value = cells.value(*row);
+            !col.room.keeps((&value).into()) || col.room.empties((&value).into())
+        }
     };
     misfits.extend((0..cells.len()).filter(is_lost));
 }

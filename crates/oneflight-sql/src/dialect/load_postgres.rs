@@ -12,7 +12,7 @@
 
 use super::load::{compared, told};
 use super::postgres::same_key;
-use super::{Col, Layout};
+use super::{Col, Layout, Room};
 use crate::columns::{Cells, Columns, Values, span};
 use crate::driver::{Bind, BindColumn, Mode, Pipeline, Statement};
 use crate::value::Kind;
@@ -158,6 +158,10 @@ fn is_as_said(col: &Col, name: &str) -> String {
     let column = format!("e.{}", col.quoted);
     let is_same = match col.kind {
         Kind::Text => format!("{column}::text COLLATE \"C\" = {name}"),
+        // A column of 32 bits is near what is said, and compared as near.
+        Kind::Real if matches!(col.room, Room::Single(_)) => {
+            format!("float4send({column}) = float4send({name}::float4)")
+        }
         Kind::Real => format!("float8send({column}::float8) = float8send({name})"),
         _ => format!("{column} = {}", put(col, name)),
     };

@@ -28,7 +28,7 @@ mod text;
 mod values;
 
 pub(crate) use ask::{Ask, Create, Hit, find, hits, update};
-pub(crate) use convert::{check, decode, encode};
+pub(crate) use convert::{check, decode, encode, keeps};
 pub(crate) use layout::{Col, Layout, Links};
 pub use names::Dialect;
 pub(crate) use names::split;

@@ -4,7 +4,7 @@
 //! O1. What a room keeps is read back, and compared, as it was written.
 
 use super::Dialect;
-use crate::value::{Kind, ValueRef};
+use crate::value::{Kind, Value, ValueRef};
 use std::fmt;
 
 /// What a column keeps. One that refuses aloud what it cannot keep needs no room of its own.
@@ -26,8 +26,8 @@ pub(crate) enum Room {
     NoNumber,
     /// Integers of 64 bits, and numbers of no more digits than a float keeps.
     Digits,
-    /// Numbers of no more digits than a float of 32 bits keeps.
-    Single,
+    /// Floats of 32 bits, which are near what was said by declaration; with decimals to this place, if there is a number.
+    Single(Option<i32>),
     /// Exactly so many bytes: shorter ones are filled up.
     Bytes(usize),
     /// A year of the type of that name: small numbers are taken for years of our time.
@@ -66,19 +66,41 @@ impl Room {
             (_, Kind::Text) if is_varying(full) => size_of(0).map_or(Self::All, Self::Chars),
             (_, Kind::Bytes) if full.starts_with("binary") => Self::Bytes(size_of(0).unwrap_or(1)),
             (_, Kind::Int) if full.starts_with("year") => Self::Year,
+            (_, Kind::Real) if full == "real" || full.starts_with("float") => Self::Single(size(1)),
             (Dialect::MySql, Kind::Real) if sizes.len() == 2 => Self::Places(sizes[1]),
-            (_, Kind::Real) if full == "real" || full.starts_with("float") => Self::Single,
             _ => Self::All,
         }
     }
 
-    /// True if the column keeps the value as it is.
+    /// What the column makes of a number, and what is compared with it; none where that is the value itself.
+    ///
+    /// A float of 32 bits means the shortest number that it may be told as: 0.1, and not 0.10000000149011612.
+    pub(crate) fn nearest(self, value: &Value) -> Option<Value> {
+        match (self, value) {
+            (Self::Single(_), Value::Real(real)) => {
+                (*real as f32).to_string().parse().ok().map(Value::Real)
+            }
+            _ => None,
+        }
+    }
+
+    /// True if the nearest number is none: PostgreSQL refuses to make it of the one that is said.
+    pub(crate) fn empties(self, value: ValueRef<'_>) -> bool {
+        match (self, value) {
+            (Self::Single(_), ValueRef::Real(real)) => real != 0.0 && real as f32 == 0.0,
+            _ => false,
+        }
+    }
+
+    /// True if the column keeps the value as it is, or as near as it keeps any.
     pub(crate) fn keeps(self, value: ValueRef<'_>) -> bool {
         match (self, value) {
             (Self::Places(places), ValueRef::Decimal(text)) => last_place(text) <= places,
             (Self::Places(places), ValueRef::Real(real)) => last_place(&real.to_string()) <= places,
-            // As short as they may be told, both are the same number.
-            (Self::Single, ValueRef::Real(real)) => (real as f32).to_string() == real.to_string(),
+            (Self::Single(places), ValueRef::Real(real)) => {
+                (real as f32).is_finite()
+                    && places.is_none_or(|places| last_place(&real.to_string()) <= places)
+            }
             (Self::SecondDigits(digits), ValueRef::Timestamp(micros)) => {
                 micros % 10_i64.pow(6_u32.saturating_sub(digits)) == 0
             }
@@ -99,20 +121,33 @@ impl Room {
 }
 
 impl fmt::Display for Room {
-    /// What is expected of a value.
+    /// What is expected of a value, or of the column.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All => f.write_str("any value"),
-            Self::Places(places @ 1..) => {
-                write!(f, "no more than {places} digits behind the point")
+            Self::Places(places @ 1..) | Self::Single(Some(places @ 1..)) => write!(
+                f,
+                "no more than {places} digits behind the point, or a column that keeps more"
+            ),
+            Self::Places(_) | Self::Single(Some(_)) => f.write_str(
+                "a number without digits that are rounded away, or a column that keeps more",
+            ),
+            Self::Single(None) => {
+                f.write_str("a number below 3.5e38, or a column of double precision")
             }
-            Self::Places(_) => f.write_str("a number without digits that are rounded away"),
-            Self::SecondDigits(0) => f.write_str("whole seconds"),
-            Self::SecondDigits(digits) => write!(f, "no more than {digits} digits of a second"),
-            Self::Chars(most) => write!(f, "no more than {most} characters"),
-            Self::TextBytes(1) => f.write_str("no more than 1 byte"),
-            Self::TextBytes(most) => write!(f, "no more than {most} bytes"),
-            Self::Trimmed => f.write_str("no space at the end"),
+            Self::SecondDigits(0) => {
+                f.write_str("whole seconds, or a column of datetime(6) or timestamp(6)")
+            }
+            Self::SecondDigits(digits) => write!(
+                f,
+                "no more than {digits} digits of a second, or a column of datetime(6) or timestamp(6)"
+            ),
+            Self::Chars(most) => write!(f, "no more than {most} characters, or a wider column"),
+            Self::TextBytes(1) => f.write_str("no more than 1 byte, or a column of type text"),
+            Self::TextBytes(most) => {
+                write!(f, "no more than {most} bytes, or a column of type text")
+            }
+            Self::Trimmed => f.write_str("no space at the end, or a column of type varchar"),
             Self::NoNumber => {
                 f.write_str("a text that does not read as a number, or a column of type text")
             }
@@ -120,11 +155,8 @@ impl fmt::Display for Room {
                 f,
                 "no more than {FLOAT_DIGITS} digits, or a column of type text"
             ),
-            Self::Single => {
-                f.write_str("a number of no more than 7 digits, or a column of double precision")
-            }
-            Self::Bytes(size) => write!(f, "exactly {size} bytes"),
-            Self::Year => f.write_str("0 or a year from 1901 to 2155"),
+            Self::Bytes(size) => write!(f, "exactly {size} bytes, or a column of varbinary"),
+            Self::Year => f.write_str("0 or a year from 1901 to 2155, or a column of smallint"),
         }
     }
 }
@@ -240,18 +272,6 @@ mod tests {
             (MySql, Kind::Text, "longtext", Room::All),
             (Postgres, Kind::Text, "character varying(3)", Room::Chars(3)),
             (Postgres, Kind::Text, "character(3)", Room::Trimmed),
-            (Postgres, Kind::Text, "bpchar", Room::Trimmed),
-            (Postgres, Kind::Text, "time(0) without time zone", Room::All),
-            (Postgres, Kind::Text, "interval(0)", Room::All),
-            (Postgres, Kind::Text, "character varying(3)[]", Room::All),
-            (Postgres, Kind::Text, "character(3)[]", Room::All),
-            (Postgres, Kind::Text, "numeric(10,2)[]", Room::All),
-            (Postgres, Kind::Text, "bit varying(3)", Room::All),
-            (Postgres, Kind::Text, "vector(1536)", Room::All),
-            (Postgres, Kind::Text, "geometry(Point,4326)", Room::All),
-            (MySql, Kind::Text, "time(3)", Room::All),
-            (MySql, Kind::Text, "bit(8)", Room::All),
-            (MySql, Kind::Text, "enum('1','2')", Room::All),
             (Postgres, Kind::Text, "name", Room::TextBytes(63)),
             (Postgres, Kind::Text, "\"char\"", Room::TextBytes(1)),
             (Sqlite, Kind::Text, "varchar(3)", Room::All),
@@ -260,16 +280,48 @@ mod tests {
             (MySql, Kind::Bytes, "binary(16)", Room::Bytes(16)),
             (MySql, Kind::Bytes, "varbinary(16)", Room::All),
             (MySql, Kind::Int, "year(4)", Room::Year),
-            (MySql, Kind::Real, "float", Room::Single),
+            (MySql, Kind::Real, "float", Room::Single(None)),
+            (MySql, Kind::Real, "float(8,2)", Room::Single(Some(2))),
             (MySql, Kind::Real, "double(10,2) unsigned", Room::Places(2)),
             (MySql, Kind::Real, "double", Room::All),
-            (Postgres, Kind::Real, "real", Room::Single),
+            (Postgres, Kind::Real, "real", Room::Single(None)),
             (Postgres, Kind::Real, "double precision", Room::All),
             (Sqlite, Kind::Real, "real", Room::All),
             (MySql, Kind::Int, "bigint(20)", Room::All),
         ] {
             assert_eq!(Room::of(dialect, kind, full), room, "{full}");
         }
+    }
+
+    #[test]
+    fn what_is_written_as_text_is_measured_if_it_is_one() {
+        use Dialect::{MySql, Postgres};
+        for (dialect, full) in [
+            (Postgres, "time(0) without time zone"),
+            (Postgres, "interval(0)"),
+            (Postgres, "character varying(3)[]"),
+            (Postgres, "character(3)[]"),
+            (Postgres, "numeric(10,2)[]"),
+            (Postgres, "bit varying(3)"),
+            (Postgres, "vector(1536)"),
+            (Postgres, "geometry(Point,4326)"),
+            (MySql, "time(3)"),
+            (MySql, "bit(8)"),
+            (MySql, "enum('1','2')"),
+        ] {
+            assert_eq!(Room::of(dialect, Kind::Text, full), Room::All, "{full}");
+        }
+        assert_eq!(Room::of(Postgres, Kind::Text, "bpchar"), Room::Trimmed);
+    }
+
+    #[test]
+    fn a_number_is_compared_as_near_as_it_is_kept() {
+        let nearest = |real: f64| Room::Single(None).nearest(&Value::Real(real));
+        assert_eq!(nearest(51.5073509), Some(Value::Real(51.50735)));
+        assert_eq!(nearest(51.50735), Some(Value::Real(51.50735)));
+        assert_eq!(nearest(f64::from(0.1_f32)), Some(Value::Real(0.1)));
+        assert_eq!(nearest(16_777_217.0), Some(Value::Real(16_777_216.0)));
+        assert_eq!(Room::All.nearest(&Value::Real(51.5073509)), None);
     }
 
     #[test]
@@ -300,11 +352,15 @@ mod tests {
             (Room::Digits, decimal("0.1234567890123456"), false),
             (Room::Bytes(2), Value::from(vec![1]), false),
             (Room::Bytes(1), Value::from(vec![1]), true),
-            (Room::Single, Value::Real(0.1), true),
-            (Room::Single, Value::Real(-1e30), true),
-            (Room::Single, Value::Real(123_456_789.0), false),
-            (Room::Single, Value::Real(0.123456789), false),
-            (Room::Single, Value::Real(1e300), false),
+            (Room::Single(None), Value::Real(0.1), true),
+            (Room::Single(None), Value::Real(51.5073509), true),
+            (Room::Single(None), Value::Real(2_147_483_648.0), true),
+            (Room::Single(None), Value::Real(-1e30), true),
+            (Room::Single(None), Value::Real(1e300), false),
+            (Room::Single(None), Value::Real(-3.5e38), false),
+            (Room::Single(Some(2)), Value::Real(1.1), true),
+            (Room::Single(Some(2)), Value::Real(1.255), false),
+            (Room::Single(Some(2)), Value::Real(1e300), false),
             (Room::Places(2), Value::Real(1.25), true),
             (Room::Places(2), Value::Real(1.255), false),
             (Room::Year, Value::Int(5), false),

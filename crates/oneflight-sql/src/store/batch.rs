@@ -15,7 +15,7 @@
 
 use super::claims::{Claims, Makers};
 use super::policy;
-use crate::dialect::{Ask, Create, Hit, Layout, check, encode};
+use crate::dialect::{Ask, Create, Hit, Layout, check, encode, keeps};
 use crate::error::Error;
 use crate::record::{Outcome, Record};
 use crate::schema::SameSource;
@@ -48,11 +48,12 @@ pub(super) struct Created {
 
 impl Batch {
     /// Takes the records; those that do not fit the table are done already.
-    pub(super) fn new(layout: &Layout, records: Vec<Record>) -> Self {
+    pub(super) fn new(layout: &Layout, mut records: Vec<Record>) -> Self {
         let mut asks = Vec::with_capacity(records.len());
         let mut done = Vec::with_capacity(records.len());
-        for record in &records {
+        for record in &mut records {
             let ask = fits(layout, record).and_then(|()| ask(layout, record));
+            bring_near(layout, record);
             done.push(ask.as_ref().err().cloned().map(Err));
             asks.push(ask.unwrap_or_default());
         }
@@ -138,6 +139,15 @@ fn fits(layout: &Layout, record: &Record) -> Result<(), Error> {
     said.try_for_each(|(col, said)| check(layout.dialect, col, said))
 }
 
+/// Makes of what is said what the columns will have of it, so that it is found unchanged.
+fn bring_near(layout: &Layout, record: &mut Record) {
+    for (col, said) in layout.attributes.iter().zip(&mut record.attributes) {
+        if let Some(near) = said.as_ref().and_then(|said| col.room.nearest(said)) {
+            *said = Some(near);
+        }
+    }
+}
+
 fn ask(layout: &Layout, record: &Record) -> Result<Ask, Error> {
     let external = match (&record.external, &layout.links) {
         (Some(external), Some(links)) => {
@@ -177,12 +187,7 @@ fn encode_key(layout: &Layout, col: &crate::dialect::Col, value: &Value) -> Resu
             col.name
         )));
     }
-    if !col.room.keeps(value.into()) {
-        return Err(Error::refused(format!(
-            "column `{}` is {} and would not keep the key `{value}` as it is: expected {}",
-            col.name, col.db_type, col.room
-        )));
-    }
+    keeps(col, value)?;
     encode(layout.dialect, col, value)
 }
 

@@ -247,6 +247,7 @@ impl Place<'_> {
             quoted: self.dialect.quote(&found.name),
             kind,
             db_type: found.db_type.clone(),
+            full_type: found.full_type.clone(),
             room: Room::of(self.dialect, kind, &found.full_type),
             collation: found
                 .collation

@@ -14,6 +14,7 @@ store_contract!(
     a_value_that_its_column_would_change_is_refused,
     a_time_is_no_key_of_days,
     a_type_that_is_written_as_text_has_all_its_texts,
+    a_float_is_compared_as_near_as_its_column_keeps_it,
 );
 
 /// The type of a column, its kind, a key that it keeps, one that it would change, and what is expected instead.
@@ -144,8 +145,9 @@ const SQLITE: [Case; 2] = [
 ];
 
 /// Floats are no keys.
-const REALS: [Case; 2] = [
-    ("FLOAT", Kind::Real, "0.1", "0.123456789", "7 digits"),
+const REALS: [Case; 3] = [
+    ("FLOAT", Kind::Real, "51.5073509", "1e300", "3.5e38"),
+    ("FLOAT(8,2)", Kind::Real, "1.1", "1.255", "2 digits behind"),
     (
         "DOUBLE(10,2)",
         Kind::Real,
@@ -154,7 +156,7 @@ const REALS: [Case; 2] = [
         "2 digits behind",
     ),
 ];
-const POSTGRES_REALS: [Case; 1] = [("real", Kind::Real, "0.1", "16777217", "7 digits")];
+const POSTGRES_REALS: [Case; 1] = [("real", Kind::Real, "2147483648", "-1e300", "3.5e38")];
 
 fn value(kind: Kind, text: &str) -> Value {
     match kind {
@@ -239,6 +241,8 @@ async fn a_value_that_its_column_would_change_is_refused(place: Place) {
             assert!(error.is_refused(), "{of_type}: {error}");
             let message = error.to_string();
             let is_told = message.contains("column `v` is ") && message.contains(expected);
+            let is_helped = message.contains(", or a ");
+            assert!(is_helped, "{message}");
             assert!(is_told, "{message}");
         };
         let rows = [said(1, &changed), said(2, &changed), said(1, &kept)];
@@ -286,6 +290,55 @@ async fn a_type_that_is_written_as_text_has_all_its_texts(place: Place) {
         }
         let rows = Arc::new(Columns::of(store.table(), &[record]));
         assert_eq!(store.load(&rows).await.alike(), Some(Effect::Found));
+    }
+}
+
+/// A second run finds what the first one said, and asks no more of it than of a column that keeps it all.
+async fn a_float_is_compared_as_near_as_its_column_keeps_it(place: Place) {
+    let types: &[&str] = match place.driver.dialect() {
+        Dialect::Postgres => &["double precision", "real"],
+        Dialect::MySql => &["DOUBLE", "FLOAT", "FLOAT(11,7)"],
+        _ => &["DOUBLE", "REAL"],
+    };
+    let reals = [51.507_350_9, 1.1, -0.127_758_3, 123.0, 7.5].into_iter();
+    let records: Vec<Record> = (0..)
+        .zip(reals)
+        .map(|(key, real)| said(key, &Value::Real(real)))
+        .collect();
+    let mut asked = Vec::new();
+    for (nth, of_type) in types.iter().enumerate() {
+        let store = valued(&place, &format!("t{nth}"), of_type, Kind::Real).await;
+        let rows = Arc::new(Columns::of(store.table(), &records));
+        assert_eq!(store.load(&rows).await.alike(), Some(Effect::Created));
+        let before = place.driver.round_trips();
+        assert_eq!(store.load(&rows).await.alike(), Some(Effect::Found));
+        let again = place.driver.round_trips() - before;
+        // What was not loaded but merged is as near, and is found by either.
+        let merged = store.merge(records.clone()).await.into_iter();
+        let effects = merged.map(|outcome| outcome.unwrap().effect);
+        assert!(
+            { effects }.all(|effect| effect == Effect::Found),
+            "{of_type}"
+        );
+        let other = said(9, &Value::Real(51.507_350_9));
+        let made = store.merge(vec![other.clone()]).await.remove(0);
+        assert_eq!(made.unwrap().effect, Effect::Created);
+        let other = Arc::new(Columns::of(store.table(), &[other]));
+        let before = place.driver.round_trips();
+        assert_eq!(store.load(&other).await.alike(), Some(Effect::Found));
+        asked.push((again, place.driver.round_trips() - before));
+    }
+    assert!(asked.iter().all(|trips| *trips == asked[0]), "{asked:?}");
+    if place.is_postgres() {
+        // PostgreSQL casts no number to one that is nothing: such a row takes the long way, and is found as well.
+        let store = valued(&place, "small", "real", Kind::Real).await;
+        let rows = [said(1, &Value::Real(1e-50)), said(2, &Value::Real(1.1))];
+        let rows = Arc::new(Columns::of(store.table(), &rows));
+        for effect in [Effect::Created, Effect::Found] {
+            let loaded = store.load(&rows).await;
+            let effects = (0..2).map(|row| loaded.get(row).unwrap().effect);
+            assert_eq!(effects.collect::<Vec<_>>(), [effect, effect]);
+        }
     }
 }
 
