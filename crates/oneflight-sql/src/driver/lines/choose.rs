@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What a rehearsal weighs: it keeps its line until it ends, and nobody goes behind it (A6).
+/// What a rehearsal weighs: it has a line for itself until it ends, behind nobody, and nobody goes behind it (A6).
 pub(in crate::driver) const FOR_GOOD: usize = 1 << 40;
 
 /// Pipelines that a line carries at once, at most; who comes then waits for one to be answered.
@@ -116,14 +116,14 @@ impl State {
     pub(super) fn choose(&mut self, wish: &mut Wish) -> Result<Choice, DriverError> {
         let now = Instant::now();
         self.open.retain(|carrying| carrying.line.is_usable());
-        let sends = self.sends(wish, now);
-        // Who keeps a line for good takes none that others are on, if he can have one for himself.
-        let worth = match wish.weight {
-            FOR_GOOD.. => Duration::ZERO,
-            _ => self.took.max(SOON),
-        };
+        let sends = self.seats_another(wish, now);
+        let worth = self.took.max(SOON);
         let open = self.open.iter().enumerate();
-        let with_room = open.filter(|(_, line)| line.has_room());
+        // Who keeps a line for good takes none that others are on: one that has not asked for the pen yet would wait for him.
+        let with_room = open.filter(|(_, line)| match wish.weight {
+            FOR_GOOD.. => line.is_idle(),
+            _ => line.has_room(),
+        });
         let waits = with_room.map(|(at, line)| (line.wait(now), at));
         let line = match waits.min() {
             Some((wait, at)) if !self.is_coming() || wait <= worth => {
@@ -154,8 +154,8 @@ impl State {
         self.open.iter().all(Carrying::is_held)
     }
 
-    /// True if a connection is to be sent for, which is counted then.
-    fn sends(&mut self, wish: &mut Wish, now: Instant) -> bool {
+    /// Gives a seat to a connection that is to be sent for; false if none is.
+    fn seats_another(&mut self, wish: &mut Wish, now: Instant) -> bool {
         let is_stranded = !self.is_coming() && self.is_all_held();
         let wants = match is_stranded {
             true => self.failures == wish.failures,

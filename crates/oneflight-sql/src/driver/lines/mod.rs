@@ -15,7 +15,7 @@
 //! A3. Nobody writes on a line that may have a transaction open which nobody will end.
 //! A4. Answers are believed in the order of their questions, up to the first that is out of step.
 //! A5. A connection that cannot be had is an error only for those who have no other line to go behind.
-//! A6. Nobody goes behind a line that is held for good.
+//! A6. Nobody is on a line that is held for good but who holds it: it was idle when he took it, and nobody goes behind him.
 
 mod choose;
 #[cfg(test)]

@@ -145,6 +145,22 @@ async fn what_is_held_for_good_is_no_line_to_go_behind() {
     assert!(!same(&held.0, &other));
 }
 
+/// A6: he has not asked for the pen yet, and would wait for the end of all that is rehearsed.
+#[tokio::test(start_paused = true)]
+async fn what_somebody_is_on_is_not_held_for_good() {
+    let fake = Fake::start([]).await;
+    let lines = Lines::connect(fake.config.clone(), 1).await.unwrap();
+    let on_it = place(&lines, 1).await.unwrap();
+    let soon = Duration::from_secs(1);
+    let held = timeout(soon, lines.place(FOR_GOOD)).await;
+    assert!(held.is_err(), "it waits until the line is idle");
+    let behind = place(&lines, 1).await.unwrap();
+    drop(on_it);
+    assert!(timeout(soon, lines.place(FOR_GOOD)).await.is_err());
+    drop(behind);
+    lines.place(FOR_GOOD).await.unwrap();
+}
+
 /// A1: others may still hold the line, and be about to see that it is retired.
 #[tokio::test(start_paused = true)]
 async fn a_retired_line_keeps_its_seat_until_it_is_closed() {
