@@ -45,12 +45,16 @@ impl Answered<'_> {
 }
 
 impl Line {
-    /// Opens a connection, which keeps the seat until its socket is closed (A1).
-    pub(super) async fn open(config: &Config, seat: Seat) -> Result<Self, DriverError> {
+    /// Opens a connection, which takes the seat and keeps it until its socket is closed (A1).
+    pub(super) async fn open(
+        config: &Config,
+        seat: &mut Option<Seat>,
+    ) -> Result<Self, DriverError> {
         let (client, connection) = config
             .connect(NoTls)
             .await
             .map_err(DriverError::from_postgres)?;
+        let seat = seat.take();
         let (wanted, unwanted) = oneshot::channel::<()>();
         tokio::spawn(async move {
             let farewell = async {

@@ -19,12 +19,14 @@ impl Drop for Seat {
     }
 }
 
-/// A connection on its way. However that ends, those who wait are told (A5).
+/// A connection on its way. However that ends, those who wait are told (A5), and only then is the seat of one that did not come free:
+/// else it would be given away for a connection that is still counted as coming.
 #[derive(Debug)]
 pub(super) struct Coming {
     lines: Weak<Lines>,
     sent: Instant,
     opened: Option<Result<Line, DriverError>>,
+    seat: Option<Seat>,
 }
 
 impl Coming {
@@ -34,17 +36,17 @@ impl Coming {
         config: Config,
     ) -> impl Future<Output = ()> + Send + use<> {
         let lines = Arc::downgrade(lines);
-        let seat = Seat(lines.clone());
-        let coming = Self {
+        let mut coming = Self {
+            seat: Some(Seat(lines.clone())),
             lines,
             sent: Instant::now(),
             opened: None,
         };
-        async move { coming.end(Line::open(&config, seat).await) }
+        async move { coming.arrive(&config).await }
     }
 
-    fn end(mut self, opened: Result<Line, DriverError>) {
-        self.opened = Some(opened);
+    async fn arrive(&mut self, config: &Config) {
+        self.opened = Some(Line::open(config, &mut self.seat).await);
     }
 }
 
