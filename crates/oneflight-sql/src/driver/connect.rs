@@ -6,7 +6,7 @@ use super::mistaken;
 use super::mysql::SqlxMySql;
 use super::patience::Patience;
 use super::postgres::PgDriver;
-use super::reach::{self, Place};
+use super::reach::{self, Accept, Place};
 use super::sqlite::SqlxSqlite;
 use crate::dialect::Dialect;
 use futures_util::TryFutureExt as _;
@@ -78,7 +78,8 @@ impl Options {
 ///
 /// A SQLite file is opened in WAL mode, `synchronous = NORMAL`, with 16 MB of cache a connection, and waits up to 30 s for
 /// locks of others. A password that the URL lacks is taken from `PGPASSWORD` or `MYSQL_PWD`. Where none of the addresses of a host
-/// accepts a connection within 5 s (PostgreSQL: or the `connect_timeout` of the URL), nobody is there.
+/// accepts a connection within 5 s (PostgreSQL: or the `connect_timeout` of the URL; 0 is for ever), nobody is there. The runtime
+/// needs its timer.
 ///
 /// # Cancel safety
 /// Dropping the future leaves nothing behind.
@@ -173,16 +174,36 @@ async fn postgres(url: &str, options: Options) -> Result<Arc<dyn Driver>, Driver
     {
         config.user(user);
     }
-    let accept = config.get_connect_timeout().copied();
-    let accept = accept.unwrap_or(reach::ACCEPT);
-    config.connect_timeout(accept);
+    let accept = match config.get_connect_timeout() {
+        None if is_endless(url) => Accept::Endless,
+        within => {
+            let within = within.copied().unwrap_or(reach::ACCEPT);
+            config.connect_timeout(within);
+            match has_socket(&config) {
+                true => Accept::Unasked,
+                false => Accept::Within(within),
+            }
+        }
+    };
     let places = places(&config);
-    // Somebody may be at a socket, which is tried in its turn.
-    let sockets = config.get_hosts().len().saturating_sub(places.len());
-    let accept = if sockets == 0 { accept } else { Duration::MAX };
     let connecting = PgDriver::connect(config, options.connections);
     let driver = mistaken::postgres(connecting, &places, accept).await?;
     Ok(Arc::new(driver))
+}
+
+/// True if the URL says that connecting may take as long as it likes, which its reader takes for nothing said.
+fn is_endless(url: &str) -> bool {
+    let options = url.split_once('?').map_or("", |(_, options)| options);
+    let said = options.split('&');
+    let mut said = said.filter_map(|option| option.strip_prefix("connect_timeout="));
+    let seconds = said.next_back().and_then(|seconds| seconds.parse().ok());
+    seconds.is_some_and(|seconds: i64| seconds <= 0)
+}
+
+/// True if one of the hosts is a socket in the file system.
+fn has_socket(config: &tokio_postgres::Config) -> bool {
+    let is_socket = |host: &Host| !matches!(host, Host::Tcp(_));
+    config.get_hostaddrs().is_empty() && config.get_hosts().iter().any(is_socket)
 }
 
 /// The hosts and ports that are tried; a socket in the file system is what its name says.

@@ -2,7 +2,7 @@
 //! and a server of the other would wait for each other.
 
 use super::error::{DriverError, Fault};
-use super::reach::{self, Place};
+use super::reach::{self, Accept, Place};
 use std::future::Future;
 use std::io;
 use std::pin::pin;
@@ -36,14 +36,14 @@ pub(super) async fn mysql<T>(
         is_postgres.then(|| other("a PostgreSQL server answers there: expected postgres://"))
     };
     let places = [(host.to_owned(), port)];
-    unless(mistake, connecting, &places, reach::ACCEPT).await
+    unless(mistake, connecting, &places, Accept::Within(reach::ACCEPT)).await
 }
 
 /// Connects to a PostgreSQL server; fails soon if MySQL answers at one of its places. An address may take so long to `accept`.
 pub(super) async fn postgres<T>(
     connecting: impl Future<Output = Result<T, DriverError>>,
     places: &[Place],
-    accept: Duration,
+    accept: Accept,
 ) -> Result<T, DriverError> {
     let mistake = async {
         for (host, port) in places {
@@ -64,9 +64,18 @@ async fn unless<T>(
     mistake: impl Future<Output = Option<DriverError>>,
     connecting: impl Future<Output = Result<T, DriverError>>,
     places: &[Place],
-    accept: Duration,
+    accept: Accept,
 ) -> Result<T, DriverError> {
-    let patience = PATIENCE * u32::try_from(places.len().max(1)).unwrap_or(u32::MAX);
+    let patience = match accept {
+        Accept::Endless => Duration::MAX,
+        _ => PATIENCE * u32::try_from(places.len().max(1)).unwrap_or(u32::MAX),
+    };
+    let nobody = async {
+        match accept {
+            Accept::Within(accept) => reach::nobody(places, accept).await,
+            Accept::Unasked | Accept::Endless => std::future::pending().await,
+        }
+    };
     let connecting = async {
         let silent = || DriverError::new(Fault::Lost, "the server took too long to answer");
         let connected = timeout(patience, connecting).await;
@@ -84,7 +93,7 @@ async fn unless<T>(
             biased;
             connected = &mut connecting => return connected,
             Some(mistake) = &mut mistake => return Err(mistake),
-            nobody = reach::nobody(places, accept) => return Err(nobody),
+            nobody = nobody => return Err(nobody),
         },
     };
     match connected {

@@ -43,7 +43,8 @@ impl PgDriver {
     /// More are opened while pipelines go on over those that are there. One that cannot be had, because the server is full, say, is
     /// an error only when no other is open.
     ///
-    /// A password that `config` lacks is taken from the environment variable `PGPASSWORD`.
+    /// A password that `config` lacks is taken from the environment variable `PGPASSWORD`. The Tokio runtime needs its timer: a
+    /// connection that nobody wants any more, and that its server does not let go, is cut after a second.
     ///
     /// # Cancel safety
     /// Dropping the future leaves nothing behind.

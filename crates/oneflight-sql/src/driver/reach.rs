@@ -16,6 +16,16 @@ pub(super) type Place = (String, u16);
 /// So long an address may take to accept a connection. A first packet that is lost is sent again after one second, and after three.
 pub(super) const ACCEPT: Duration = Duration::from_secs(5);
 
+/// How long an address may take to accept a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Accept {
+    Within(Duration),
+    /// No address is asked: somebody may be at a socket in the file system, which is tried in its turn.
+    Unasked,
+    /// As long as it likes.
+    Endless,
+}
+
 /// Ends if nobody is at any of the places, and says what became of each; does not end if somebody is.
 pub(super) async fn nobody(places: &[Place], accept: Duration) -> DriverError {
     let asking = places.iter().map(|(host, port)| async move {
@@ -41,8 +51,10 @@ pub(super) async fn nobody(places: &[Place], accept: Duration) -> DriverError {
 async fn none_of(addresses: impl Iterator<Item = SocketAddr>, accept: Duration) -> String {
     let trying = addresses.map(|address| async move {
         let connected = timeout(accept, TcpStream::connect(address)).await;
+        // Somebody is there; he need not keep a place for one who has nothing to say.
+        let connected = connected.map(|connected| connected.map(drop));
         match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-            Ok(_) => std::future::pending().await,
+            Ok(()) => std::future::pending().await,
             Err(error) => format!("{address}: {error}"),
         }
     });
@@ -95,7 +107,8 @@ mod tests {
             format!("mysql://me@{a}/x"),
         ] {
             let begun = Instant::now();
-            let error = connect(&url, Options::default()).await.unwrap_err();
+            let connecting = timeout(Duration::from_secs(600), connect(&url, Options::default()));
+            let error = connecting.await.expect("an end").unwrap_err();
             assert_eq!(error.fault(), Fault::Lost);
             assert!(
                 begun.elapsed() < Duration::from_secs(7),
@@ -109,7 +122,9 @@ mod tests {
     async fn each_address_is_told_of_and_one_that_answers_is_enough() {
         let (one, other) = (Deaf::at("127.0.0.1").await, Deaf::at("127.0.0.2").await);
         let place = |deaf: &Deaf| (deaf.address.ip().to_string(), deaf.address.port());
-        let error = nobody(&[place(&one), place(&other)], ACCEPT).await;
+        let places = [place(&one), place(&other)];
+        let asking = timeout(Duration::from_secs(60), nobody(&places, ACCEPT));
+        let error = asking.await.expect("an end");
         for deaf in [&one, &other] {
             assert!(
                 error.to_string().contains(&deaf.address.to_string()),
@@ -121,5 +136,53 @@ mod tests {
         let places = [place(&one), alive];
         let asking = nobody(&places, ACCEPT);
         timeout(Duration::from_secs(60), asking).await.unwrap_err();
+    }
+
+    /// A port of this host at which nobody is.
+    async fn closed_port() -> u16 {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        listener.local_addr().unwrap().port()
+    }
+
+    #[cfg(unix)]
+    #[tokio::test(start_paused = true)]
+    async fn somebody_slow_at_a_socket_is_somebody() {
+        let folder = tempfile::tempdir().unwrap();
+        let _listener =
+            tokio::net::UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
+        let silent = folder.path().display().to_string().replace('/', "%2F");
+        let closed = closed_port().await;
+        let url = format!("postgres://me@{silent}:5432,127.0.0.1:{closed}/x");
+        let connecting = connect(&url, Options::default());
+        let ended = timeout(Duration::from_secs(20), connecting).await;
+        assert!(ended.is_err(), "{ended:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_sets_no_time_waits_for_ever() {
+        let deaf = Deaf::at("127.0.0.1").await;
+        let url = format!("postgres://me@{}/x?connect_timeout=0", deaf.address);
+        let connecting = connect(&url, Options::default());
+        let ended = timeout(Duration::from_secs(100), connecting).await;
+        assert!(ended.is_err(), "{ended:?}");
+    }
+
+    #[tokio::test]
+    async fn who_is_asked_whether_he_is_there_is_left_at_once() {
+        use tokio::io::AsyncReadExt as _;
+        let alive = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let places = [("127.0.0.1".to_owned(), alive.local_addr().unwrap().port())];
+        let mut asking = std::pin::pin!(nobody(&places, ACCEPT));
+        let left = async {
+            let (mut stream, _) = alive.accept().await.unwrap();
+            stream.read(&mut [0]).await.unwrap()
+        };
+        let left = timeout(Duration::from_secs(60), async {
+            tokio::select! {
+                error = &mut asking => panic!("{error}"),
+                left = left => left,
+            }
+        });
+        assert_eq!(left.await.expect("he is left"), 0);
     }
 }
