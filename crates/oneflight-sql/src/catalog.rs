@@ -202,8 +202,8 @@ fn postgres(table: &str) -> (Statement, Statement) {
     let columns = "SELECT a.attname::text, ty.typname::text, \
          CASE ty.typname WHEN 'bpchar' THEN 'bpchar' ELSE format_type(ty.oid, NULL) END, co.collname::text, \
          CASE WHEN a.attidentity <> '' THEN format('nextval(%L::regclass)', pg_get_serial_sequence($1, a.attname)) \
-              ELSE coalesce(pg_get_expr(d.adbin, d.adrelid), pg_get_expr(own.typdefaultbin, 0)) END, \
-         (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%')::int::int8, a.attrelid::int8, \
+              ELSE said.otherwise END, \
+         (a.attidentity <> '' OR said.otherwise LIKE 'nextval(%')::int::int8, a.attrelid::int8, \
          coalesce(co.collisdeterministic, true)::int::int8, format_type(ty.oid, base.mod) \
          FROM pg_attribute a JOIN pg_type own ON own.oid = a.atttypid \
          CROSS JOIN LATERAL (WITH RECURSIVE down(oid, mod) AS (SELECT a.atttypid, a.atttypmod \
@@ -211,6 +211,7 @@ fn postgres(table: &str) -> (Statement, Statement) {
            SELECT down.oid, down.mod FROM down JOIN pg_type t ON t.oid = down.oid WHERE t.typtype <> 'd') base \
          JOIN pg_type ty ON ty.oid = base.oid \
          LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
+         CROSS JOIN LATERAL (SELECT coalesce(pg_get_expr(d.adbin, d.adrelid), pg_get_expr(own.typdefaultbin, 0)) AS otherwise) said \
          LEFT JOIN pg_collation co ON co.oid = a.attcollation \
          WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";
     let uniques = "SELECT i.indexrelid::text, a.attname::text, CASE WHEN i.indpred IS NOT NULL THEN 'it is partial' \
