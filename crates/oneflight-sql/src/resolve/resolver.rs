@@ -144,10 +144,7 @@ impl Resolver {
         let inner = Arc::clone(&self.0);
         Pending::flying(landing, |landed| async move {
             let mut answers = inner.settle(vec![(0, wanted)], landed).await;
-            answers.pop().map_or_else(
-                || Err(Error::internal("a record was answered by nobody")),
-                |(_, answer)| answer,
-            )
+            answers.pop().map_or_else(unanswered, |(_, answer)| answer)
         })
     }
 
@@ -185,10 +182,9 @@ impl Resolver {
             for (at, answer) in inner.settle(waiting, landed).await {
                 answers[at] = Some(answer);
             }
-            let none = || Err(Error::internal("a record was answered by nobody"));
             answers
                 .into_iter()
-                .map(|answer| answer.unwrap_or_else(none))
+                .map(|answer| answer.unwrap_or_else(unanswered))
                 .collect()
         })
     }
@@ -271,7 +267,7 @@ impl Resolver {
         };
         let landing = self.0.flights.find(vec![wanted]);
         Pending::flying(landing, |mut found| async move {
-            found.pop().unwrap_or(Ok(None))
+            found.pop().unwrap_or_else(unanswered)
         })
     }
 
@@ -290,7 +286,7 @@ impl Resolver {
                 Ask::Known(answer) => answer,
                 Ask::Wanted(wanted) => {
                     waiting.push((at, wanted));
-                    Ok(None)
+                    unanswered()
                 }
             });
         }
@@ -395,6 +391,11 @@ pub struct Note {
 enum Ask<T> {
     Known(T),
     Wanted(Wanted),
+}
+
+/// What is said where an answer was lost: not that there is no such row.
+fn unanswered<T>() -> Result<T, Error> {
+    Err(Error::internal("a record was answered by nobody"))
 }
 
 /// The outcome for a record that says `detail`, if what is remembered of its row is enough to tell.
