@@ -198,9 +198,10 @@ const UNIQUE: [Kind; 3] = [Kind::Text; 3];
 fn postgres(table: &str) -> (Statement, Statement) {
     let quoted = Dialect::Postgres.quote_table(table);
     // A domain is what it stands on, however many stand between: what it adds is checked when a row is written. The type to cast to
-    // goes without its length: a cast to varchar(10), or to a domain over it, would cut a text and say nothing.
+    // goes without its length: a cast to varchar(10), or to a domain over it, would cut a text and say nothing. -1 is said because
+    // without it `character`, `bit` and arrays of them are named as those of one.
     let columns = "SELECT a.attname::text, ty.typname::text, \
-         CASE ty.typname WHEN 'bpchar' THEN 'bpchar' ELSE format_type(ty.oid, NULL) END, co.collname::text, \
+         format_type(ty.oid, -1), co.collname::text, \
          CASE WHEN a.attidentity <> '' THEN format('nextval(%L::regclass)', pg_get_serial_sequence($1, a.attname)) \
               ELSE said.otherwise END, \
          (a.attidentity <> '' OR said.otherwise LIKE 'nextval(%')::int::int8, a.attrelid::int8, \

@@ -275,6 +275,8 @@ async fn a_type_that_is_written_as_text_has_all_its_texts(place: Place) {
             ("interval(0)", "10:30:00"),
             ("varchar(3)[]", "{abc,def}"),
             ("char(3)[]", "{abc,def}"),
+            ("bit(3)", "101"),
+            ("bit(3)[]", "{101,110}"),
             ("numeric(10,2)[]", "{1.25,2.50}"),
         ],
         Dialect::MySql => &[("TIME(3)", "10:30:00.000"), ("ENUM('1','22')", "22")],
