@@ -139,7 +139,8 @@ impl<E> Builder<E> {
 
     /// So long after a refresh token was redeemed the server takes it again, and gives the same pair or another: Supabase calls it
     /// reuse interval, Okta grace period, Auth0 leeway. A refresh whose answer was lost is repeated within this time: by this process,
-    /// or by the next one at the same store, if this one has died. As usual, ten seconds; zero if the server has none.
+    /// or by the next one at the same store, if this one has died. As usual, ten seconds; zero if the server has none: to one that
+    /// ends the login when a token is used twice, the second request would be the end of it, even if the first was only slow.
     ///
     /// Past it the refresh token is in doubt: to send it again may end the login, with the access token that is still good. So it is
     /// sent again only when there is no good one left, and nothing to lose.
@@ -148,7 +149,8 @@ impl<E> Builder<E> {
         self
     }
 
-    /// So long a request may take; past it, its answer counts as lost, and it is sent again if there is still [`grace`](Self::grace).
+    /// So long a request may take; past it, its answer counts as lost, and it is sent again if there is still [`grace`](Self::grace);
+    /// an answer that comes all the same counts.
     /// As usual, four seconds, and two fifths of a shorter grace; ten seconds without a grace, where nothing is sent again.
     ///
     /// It has to leave room for that second request: see the panics of [`build`](Self::build).

@@ -32,6 +32,8 @@ pub(crate) enum Fate {
     RequestLost,
     /// It is served, and no answer ever comes.
     Silent,
+    /// It is served, and the answer comes so much later.
+    Late(Duration),
     /// The server has no time, and says when to come again.
     Busy(Option<Duration>),
     /// The server does not know this client.
@@ -51,6 +53,7 @@ struct Books {
     life: Option<Duration>,
     grace: Duration,
     rotates: bool,
+    revokes: bool,
     fates: VecDeque<Fate>,
     held: bool,
     waiting: Vec<Waker>,
@@ -77,6 +80,7 @@ impl Authority {
                 life: Some(Duration::from_secs(3600)),
                 grace: Duration::ZERO,
                 rotates: true,
+                revokes: true,
                 fates: VecDeque::new(),
                 held: false,
                 waiting: Vec::new(),
@@ -102,6 +106,11 @@ impl Authority {
 
     pub(crate) fn rotates(&self, rotates: bool) {
         self.books.lock().unwrap().rotates = rotates;
+    }
+
+    /// Whether a refresh token that is used again ends its family, or is just refused.
+    pub(crate) fn revokes(&self, revokes: bool) {
+        self.books.lock().unwrap().revokes = revokes;
     }
 
     /// What becomes of the next requests; those after them are answered.
@@ -196,6 +205,12 @@ impl Authority {
                 let _ = served();
                 std::future::pending().await
             }
+            Some(Fate::Late(by)) => {
+                let answer = served();
+                // SLEEP: by the clock that the test moves.
+                self.clock.sleep_until(now + by).await;
+                answer
+            }
             Some(Fate::Busy(wish)) => {
                 let busy = RefreshError::transient(No("503"));
                 Err(match wish {
@@ -247,7 +262,9 @@ impl Books {
         if let Some(used) = refresh.used
             && now >= used + grace
         {
-            self.revoked.push(family);
+            if self.revokes {
+                self.revoked.push(family);
+            }
             return invalid("reused");
         }
         if rotates {

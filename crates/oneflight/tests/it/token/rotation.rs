@@ -323,6 +323,63 @@ fn e13_as_usual_an_answer_lost_in_silence_is_asked_for_again_within_the_grace() 
 }
 
 #[test]
+fn e13_a_late_answer_counts_beside_the_request_that_was_sent_after_it() {
+    let late = Fate::Late(Duration::from_secs(5));
+    // The second is refused at once, or would be after the first is granted.
+    for fates in [vec![late], vec![late, late]] {
+        let mut desk = Desk::new();
+        desk.server.revokes(false);
+        desk.advance_secs(3600);
+        desk.server.next(fates);
+        let start = oneflight::token::Wall::now(&desk.wall);
+        let call = desk.call();
+        desk.settle();
+        (0..49).for_each(|_| desk.advance(Duration::from_millis(100)));
+        assert!(desk.is_waiting(call));
+        assert_eq!(desk.server.requests(), ["refresh-1"; 2]);
+        desk.advance(Duration::from_millis(100));
+        let token = desk.token(call);
+        assert_eq!(token.expose(), "access-2");
+        assert!(desk.server.takes("access-2"));
+        let end = start + Duration::from_secs(3600);
+        assert_eq!(token.expires_at(), Some(end));
+        let told = desk.events();
+        assert!(!told.iter().any(|line| line.contains("login")), "{told:?}");
+        // The new refresh token is kept.
+        desk.advance_secs(3600);
+        assert_eq!(desk.ask().expose(), "access-3");
+    }
+}
+
+#[test]
+fn e13_a_late_answer_counts_in_the_pause_before_the_next_request() {
+    let mut desk = Desk::new();
+    desk.advance_secs(3600);
+    desk.server.next([Fate::Late(Duration::from_millis(4100))]);
+    let call = desk.call();
+    desk.settle();
+    (0..41).for_each(|_| desk.advance(Duration::from_millis(100)));
+    assert_eq!(desk.token(call).expose(), "access-2");
+    assert_eq!(desk.server.requests(), ["refresh-1"]);
+}
+
+#[test]
+fn e13_a_refusal_beside_a_request_without_an_answer_is_believed_at_the_end_of_the_grace() {
+    let mut desk = Desk::new();
+    desk.server.revokes(false);
+    desk.advance_secs(3600);
+    desk.server.next([Fate::Silent]);
+    let call = desk.call();
+    desk.settle();
+    (0..99).for_each(|_| desk.advance(Duration::from_millis(100)));
+    assert!(desk.is_waiting(call));
+    assert_eq!(desk.server.requests(), ["refresh-1"; 2]);
+    desk.advance(Duration::from_millis(100));
+    assert!(desk.error(call).needs_login());
+    assert_eq!(desk.server.requests(), ["refresh-1"; 2]);
+}
+
+#[test]
 fn e13_in_any_grace_there_is_time_to_send_a_request_again() {
     for millis in [1, 10, 100, 1000, 3000, 10_000, 60_000] {
         let grace = Duration::from_millis(millis);
