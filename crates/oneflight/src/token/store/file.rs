@@ -7,9 +7,9 @@
 //!   tokens.lease      held by whoever refreshes (`FileLease`)
 //! ```
 //!
-//! F1. A swap is made under the lock, and is on the disk (file, then folder) before it is reported.
-//! F2. Every file is only ever readable by its owner, from its first moment on.
-//! F3. Who comes by a symbolic link has the file that it leads to, its lock and its lease. The link stays.
+//! X1. A swap is made under the lock, and is on the disk (file, then folder) before it is reported.
+//! X2. Every file is only ever readable by its owner, from its first moment on.
+//! X3. Who comes by a symbolic link has the file that it leads to, its lock and its lease. The link stays.
 
 use super::blocking::{self, Blocking};
 use super::contract::{Keeping, Store, StoreError};
@@ -179,7 +179,7 @@ pub(super) fn open_shared(path: &Path) -> io::Result<File> {
     .open(path)
 }
 
-/// Readable by its owner only (F2).
+/// Readable by its owner only (X2).
 #[cfg(unix)]
 fn owned(options: &mut OpenOptions) -> &mut OpenOptions {
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600)
@@ -202,7 +202,7 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a path leads to, by way of symbolic links: the same for all who mean the same file (F3). It need not be there.
+/// Where a path leads to, by way of symbolic links: the same for all who mean the same file (X3). It need not be there.
 pub(super) fn followed(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     // More than that lead nowhere: opening it says so.
