@@ -119,7 +119,8 @@ impl Error {
         )
     }
 
-    /// How long the server that refreshes asked to be left in peace.
+    /// How long no other refresh begins: a pause that grows with each failure, or as long as the server asked; see
+    /// [`Failure::retry_after`](oneflight::token::Failure::retry_after). None where there is nothing to wait for.
     pub fn retry_after(&self) -> Option<Duration> {
         match self.kind() {
             Kind::Token { retry_after, .. } => *retry_after,

@@ -313,8 +313,9 @@ impl<K, V, E, S> Builder<K, V, E, S> {
     /// # Panics
     /// If something is timed and there is no [`clock`](Self::clock); if loads are [`detached`](Self::detached) or callers leave them
     /// ([`soft_timeout`](Self::soft_timeout)) and there is no [`spawner`](Self::spawner); if entries have weights
-    /// ([`weigher`](Self::weigher)) and nobody says how many there will be ([`expected_keys`](Self::expected_keys)); if the part of [`jitter`](Self::jitter) or [`refresh_ahead`](Self::refresh_ahead) is not between 0
-    /// and 1, or that of [`refresh_ahead_at_random`](Self::refresh_ahead_at_random) is negative or not a number.
+    /// ([`weigher`](Self::weigher)) and nobody says how many there will be ([`expected_keys`](Self::expected_keys)); if the part of
+    /// [`jitter`](Self::jitter) or [`refresh_ahead`](Self::refresh_ahead) is not between 0 and 1, or that of
+    /// [`refresh_ahead_at_random`](Self::refresh_ahead_at_random) is negative or not a number.
     pub fn build(self) -> Cache<K, V, E, S>
     where
         K: Hash + Eq,

@@ -19,8 +19,9 @@ pub type Keeping<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + S
 /// that comes late, here or in another process, never overwrites a newer pair. And before a refresh token is sent, it is put there that
 /// it is ([`Stored::sent`]): so of two processes one sends it, and whoever comes after a process that died meanwhile knows.
 ///
-/// An implementation keeps all that is in a [`Stored`]; times may be rounded to a second. It promises that a swap is one atomic step for all who share the store, and that what was swapped in survives what
-/// the store is to survive before the swap is ready. It is told secrets, and shows them to nobody.
+/// An implementation keeps all that is in a [`Stored`]; times may be rounded to a second. It promises that a swap is one
+/// atomic step for all who share the store, and that what was swapped in survives what the store is to survive before the swap is
+/// ready. It is told secrets, and shows them to nobody.
 ///
 /// # Examples
 /// On a row of a database, `compare_and_swap` is one statement:
