@@ -11,10 +11,10 @@
 //! | the token endpoint | is, for the source |
 //! |---|---|
 //! | gives a token | a [`Grant`](oneflight::token::Grant): with the new refresh token, or the old one stays |
-//! | cannot be connected to, or says 429, 503, `temporarily_unavailable` | [`transient`](oneflight::token::RefreshError::transient) |
+//! | cannot be connected to, or says 429, `temporarily_unavailable`, or 503 with `Retry-After` or an error of its own | [`transient`](oneflight::token::RefreshError::transient) |
 //! | says `invalid_grant` (or GitHub's `bad_refresh_token`) | [`invalid_grant`](oneflight::token::RefreshError::invalid_grant) |
 //! | says anything else from 300 to 499 | [`refused`](oneflight::token::RefreshError::refused) |
-//! | does not answer, breaks off, says another 5xx, or something that is no token | [`lost`](oneflight::token::RefreshError::lost) |
+//! | does not answer, breaks off, says another 5xx (or `server_error`), or something that is no token | [`lost`](oneflight::token::RefreshError::lost) |
 //!
 //! `Retry-After` goes along in each case. An error that comes with the status 200, as GitHub sends it, is an error.
 //!

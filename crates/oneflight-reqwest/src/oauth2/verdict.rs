@@ -99,7 +99,7 @@ pub(super) fn judge(
     token: Option<&Secret>,
 ) -> RefreshError<Error> {
     let status = attempt.status();
-    let kind = kind(&failed, status);
+    let kind = kind(&failed, status, attempt.retry_after().is_some());
     let (said, cause) = match failed {
         RequestTokenError::ServerResponse(error) => (said(&error, token), None),
         RequestTokenError::Request(Unanswered::Request(cause)) => {
@@ -126,6 +126,7 @@ type Kind = fn(Error) -> RefreshError<Error>;
 fn kind(
     failed: &RequestTokenError<Unanswered, BasicErrorResponse>,
     status: Option<StatusCode>,
+    asks_to_wait: bool,
 ) -> Kind {
     let code = match failed {
         RequestTokenError::ServerResponse(error) => error.error().as_ref(),
@@ -143,7 +144,10 @@ fn kind(
         }
         // It was not even made.
         (_, None) => RefreshError::refused,
-        (_, Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)) => {
+        (_, Some(StatusCode::TOO_MANY_REQUESTS)) => RefreshError::transient,
+        // A proxy says that, too, of a request that got through. Whoever turns one away says when to come back, or answers in the
+        // server's own words.
+        (_, Some(StatusCode::SERVICE_UNAVAILABLE)) if asks_to_wait || turns_away(code) => {
             RefreshError::transient
         }
         // A token was given, or may have been, and did not get here.
@@ -154,6 +158,11 @@ fn kind(
             _ => RefreshError::refused,
         },
     }
+}
+
+/// True for an error by which a server says that it has not redeemed anything: each but that it broke on the way.
+fn turns_away(code: &str) -> bool {
+    !matches!(code, "" | "server_error")
 }
 
 fn said(error: &BasicErrorResponse, token: Option<&Secret>) -> Said {

@@ -158,6 +158,19 @@ async fn what_was_redeemed_perhaps_is_lost() {
             r#"{"error":"invalid_grant"}"#,
         ),
         Fault::Instead(StatusCode::BAD_GATEWAY, &[], ""),
+        // As a proxy says whose server had the request, and broke.
+        Fault::Instead(StatusCode::SERVICE_UNAVAILABLE, &[], ""),
+        Fault::Instead(StatusCode::SERVICE_UNAVAILABLE, &[], "upstream reset"),
+        Fault::Instead(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &[("retry-after", "soon")],
+            "",
+        ),
+        Fault::Instead(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &[],
+            r#"{"error":"server_error"}"#,
+        ),
     ];
     for fault in lost {
         server.fail(fault.clone());
@@ -183,12 +196,18 @@ async fn what_was_turned_away_for_now_is_transient_and_says_for_how_long() {
             Some(7),
         ),
         (Fault::Instead(bad, &[], away), None),
+        (Fault::Instead(busy, &[], away), None),
     ];
     for (fault, seconds) in cases {
         server.fail(fault.clone());
         let failure = failure(&server).await;
         assert!(failure.is_transient(), "{fault:?}: {failure:?}");
-        assert_eq!(failure.retry_after(), seconds.map(Duration::from_secs));
+        let wait = failure.retry_after().unwrap();
+        match seconds {
+            Some(seconds) => assert_eq!(wait, Duration::from_secs(seconds)),
+            // The pause of the source itself.
+            None => assert!(wait < Duration::from_secs(2), "{wait:?}"),
+        }
     }
 }
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 ///
 /// | | was the refresh token spent? | what follows |
 /// |---|---|---|
-/// | [`transient`](Self::transient) | no: the request never got there, or was turned away (429, 503) | all who wait are told, and after a pause the next call tries again |
+/// | [`transient`](Self::transient) | no: the request never got there, or was turned away (429, 503 with `Retry-After`) | all who wait are told, and after a pause the next call tries again |
 /// | [`refused`](Self::refused) | no: the server will not have this request (`invalid_client`, `invalid_scope`) | the same |
-/// | [`lost`](Self::lost) | perhaps: it was sent, and no answer came | the same token is sent again, within the grace |
+/// | [`lost`](Self::lost) | perhaps: it was sent, and no answer came, or one of a proxy (a bare 503) | the same token is sent again, within the grace |
 /// | [`invalid_grant`](Self::invalid_grant) | it is worth nothing any more | a new login, unless the store has a newer pair |
 ///
 /// An error that is turned into one by `?` counts as a lost answer: that is the careful reading.
@@ -51,7 +51,8 @@ impl<E> RefreshError<E> {
         }
     }
 
-    /// The server did not get to it: no connection, too many requests, down for now. The refresh token is as good as before.
+    /// The server did not get to it: no connection, too many requests, down for now. The refresh token is as good as before. A 503 is
+    /// only that if the server itself says so: a proxy says it, too, of a request that the server had.
     pub fn transient(error: E) -> Self {
         Self::new(Kind::Transient, error)
     }
