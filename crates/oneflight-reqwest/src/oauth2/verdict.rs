@@ -8,6 +8,9 @@ use oneflight::token::{RefreshError, Secret};
 use std::error::Error as StdError;
 use std::fmt;
 
+/// The longest error code that is shown. The registered ones have half of that.
+const LONGEST_CODE: usize = 64;
+
 /// What the token endpoint said, or why it said nothing.
 ///
 /// What it means for the refresh token is told by [`Failure`](oneflight::token::Failure).
@@ -45,7 +48,8 @@ impl Error {
         self.status
     }
 
-    /// The error's code: `invalid_grant`, `invalid_client`, …
+    /// The error's code: `invalid_grant`, `invalid_client`, … None if it is longer than 64 bytes, or has other characters than
+    /// the letters, digits and marks of such a code.
     pub fn code(&self) -> Option<&str> {
         match &self.said {
             Said::Error { code, .. } => Some(code),
@@ -165,11 +169,17 @@ fn turns_away(code: &str) -> bool {
     !matches!(code, "" | "server_error")
 }
 
+/// True for what looks like a registered error code. Anything else may be as long as a page, and is not shown.
+fn is_code(code: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte);
+    !code.is_empty() && code.len() <= LONGEST_CODE && code.bytes().all(plain)
+}
+
 fn said(error: &BasicErrorResponse, token: Option<&Secret>) -> Said {
     let repeats = |text: &str| token.is_some_and(|token| text.contains(token.expose()));
     let description = error.error_description().filter(|text| !repeats(text));
     let code = error.error().as_ref();
-    if repeats(code) {
+    if repeats(code) || !is_code(code) {
         return Said::Other;
     }
     Said::Error {

@@ -260,6 +260,34 @@ async fn what_is_refused_for_another_reason_is_no_matter_of_the_token() {
 }
 
 #[tokio::test]
+async fn an_error_code_that_is_none_is_not_shown() {
+    let server = Authority::start().await;
+    let long = format!(r#"{{"error":"{}"}}"#, "x".repeat(65));
+    let long: &'static str = long.leak();
+    let most = format!(r#"{{"error":"{}"}}"#, "x".repeat(64));
+    let most: &'static str = most.leak();
+    let bad = StatusCode::BAD_REQUEST;
+    let hidden = [
+        long,
+        r#"{"error":""}"#,
+        r#"{"error":"a\nforged line of a log"}"#,
+        r#"{"error":"fehlgeschlagen für immer"}"#,
+    ];
+    for text in hidden {
+        server.fail(Fault::Instead(bad, &[], text));
+        let failure = failure(&server).await;
+        assert!(failure.is_refused(), "{text}: {failure:?}");
+        let error = failure.refresher().unwrap();
+        assert_eq!((error.code(), error.status()), (None, Some(bad)));
+        let shown = error.to_string();
+        assert_eq!(shown, "the token endpoint answered 400 Bad Request");
+    }
+    server.fail(Fault::Instead(bad, &[], most));
+    let failure = failure(&server).await;
+    assert_eq!(failure.refresher().unwrap().code().unwrap().len(), 64);
+}
+
+#[tokio::test]
 async fn a_slow_answer_is_lost_at_the_limit_of_the_client() {
     let server = Authority::start().await;
     server.desk.shut();
