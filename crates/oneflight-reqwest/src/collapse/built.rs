@@ -78,7 +78,7 @@ impl Builder {
     }
 
     /// An extension of this type belongs to the key. As usual, [`Identity`](oneflight::token::Identity) does, and the mark
-    /// [`NoBearer`](crate::NoBearer); a request with an extension of any other type goes alone.
+    /// [`NoBearer`](crate::NoBearer); a request with an extension of any other type goes alone. What is said last of a type counts.
     pub fn key_by<T: Hash + Eq + Clone + Send + Sync + 'static>(mut self) -> Self {
         self.rules.key_by::<T>();
         self

@@ -5,7 +5,7 @@ use http::header::{ACCEPT, HeaderName, HeaderValue, UPGRADE};
 use http::{Extensions, Method, Version};
 use oneflight::token::Identity;
 use reqwest::{Request, Url};
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -46,12 +46,14 @@ impl fmt::Debug for Key {
 #[derive(Clone)]
 pub(super) struct Rules {
     passed_over: Vec<HeaderName>,
+    /// One for each type: `know` counts them.
     extensions: Vec<Rule>,
 }
 
 /// What an extension of one type means for the key.
 #[derive(Clone, Copy)]
 struct Rule {
+    of: TypeId,
     is_there: fn(&Extensions) -> bool,
     value: fn(&Extensions) -> Option<Value>,
 }
@@ -73,17 +75,25 @@ impl Rules {
     }
 
     pub(super) fn key_by<T: Hash + Eq + Clone + Send + Sync + 'static>(&mut self) {
-        self.extensions.push(Rule {
+        self.rule(Rule {
+            of: TypeId::of::<T>(),
             is_there: is_there::<T>,
             value: |extensions| extensions.get::<T>().map(Value::new),
         });
     }
 
     pub(super) fn pass_over<T: Clone + Send + Sync + 'static>(&mut self) {
-        self.extensions.push(Rule {
+        self.rule(Rule {
+            of: TypeId::of::<T>(),
             is_there: is_there::<T>,
             value: |_| None,
         });
+    }
+
+    /// The last word on a type is what counts.
+    fn rule(&mut self, rule: Rule) {
+        self.extensions.retain(|other| other.of != rule.of);
+        self.extensions.push(rule);
     }
 
     /// True if requests that differ in this header alone are the same.
@@ -256,5 +266,39 @@ mod tests {
         assert!(rules.key(&request, &extensions) == Some(key(&request)));
         extensions.insert(Alone);
         assert!(rules.key(&request, &extensions).is_none());
+    }
+
+    #[test]
+    fn a_rule_that_is_made_twice_makes_nothing_else_known() {
+        let request = get("https://api.example.com");
+        let ada = || {
+            let mut extensions = Extensions::new();
+            extensions.insert(Identity::new().user("ada"));
+            extensions
+        };
+        let mut rules = Rules::new();
+        rules.key_by::<Identity>();
+        rules.key_by::<Identity>();
+        let (mut alone, mut unknown) = (ada(), ada());
+        alone.insert(Alone);
+        unknown.insert(1_u8);
+        assert!(rules.key(&request, &alone).is_none());
+        assert!(rules.key(&request, &unknown).is_none());
+        assert!(rules.key(&request, &ada()) != Some(key(&request)));
+        assert!(rules.key(&request, &ada()).is_some());
+    }
+
+    #[test]
+    fn the_last_rule_for_a_type_is_the_one_that_counts() {
+        let request = get("https://api.example.com");
+        let mut extensions = Extensions::new();
+        extensions.insert(1_u8);
+        let mut rules = Rules::new();
+        rules.key_by::<u8>();
+        rules.pass_over::<u8>();
+        assert!(rules.key(&request, &extensions) == Some(key(&request)));
+        rules.key_by::<u8>();
+        let keyed = rules.key(&request, &extensions);
+        assert!(keyed.is_some() && keyed != Some(key(&request)));
     }
 }
