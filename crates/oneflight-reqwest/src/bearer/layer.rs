@@ -1,7 +1,6 @@
 //! The layer: a token for each request, and once more after a 401.
 
 use super::challenge;
-use super::refusals::Refusals;
 use super::whose::{Holder, Whose};
 use crate::error::Error;
 use futures_util::FutureExt;
@@ -11,7 +10,6 @@ use oneflight::token::Token;
 use oneflight::{Clock, Tokio};
 use reqwest::{Request, Response, Url};
 use reqwest_middleware::{Middleware, Next};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// See [`Bearer::pause`].
@@ -31,9 +29,13 @@ const PAUSE: Duration = Duration::from_secs(30);
 /// already, is sent again at once.
 ///
 /// * **A body that is a stream** cannot be sent again: the 401 is returned as it is, and the refresh goes on behind, so that the next
-///   request has a good token.
+///   request has a good token. Of such 401s, one in a [while](Self::pause) has the token renewed.
 /// * **Redirects.** reqwest takes the token off when it is led to another origin; a 401 from there says nothing about the token and is
-///   returned. A request that was led on within its origin is sent again only if it changes nothing (`GET`, `HEAD`, `OPTIONS`).
+///   returned. One from another URL of the origin that was asked may say nothing either, if the way there went elsewhere: it has the
+///   token renewed once in a [while](Self::pause), and the new one is not held to be refused. A request that was led on
+///   is sent again only if it changes nothing (`GET`, `HEAD`, `OPTIONS`, `TRACE`). A `POST` that was led **back to its own URL** (303)
+///   looks like one that was not, and is sent again: where a server does so, [`never_repeat_unsafe`](Self::never_repeat_unsafe), or a
+///   client that follows no redirects.
 /// * **An `Authorization`** that a request has already is left as it is, and so is the answer. The same goes for requests marked with
 ///   [`NoBearer`].
 /// * **The refresh** is best sent by a client without this layer. By a client that has it, it would wait for itself: that is found out,
@@ -68,8 +70,9 @@ pub struct Bearer {
     whose: Whose,
     /// None: to any origin.
     origins: Option<Vec<Url>>,
-    refusals: Arc<Refusals>,
     pause: Duration,
+    /// A request that may change something is sent once.
+    unsafe_once: bool,
 }
 
 /// A mark for a request that is to be sent without a token, as an extension of it: the refresh itself, say.
@@ -87,7 +90,7 @@ pub struct NoBearer;
 impl Bearer {
     /// Sends the token to this origin (scheme, host and port of the URL) alone; other requests are left as they are.
     pub fn only_to(origin: &Url, whose: impl Into<Whose>) -> Self {
-        Self::to(Some(vec![origin.clone()]), whose.into())
+        Self::to(Some(vec![bare(origin)]), whose.into())
     }
 
     /// Sends the token to this origin, too.
@@ -107,7 +110,7 @@ impl Bearer {
     #[must_use]
     pub fn and_to(mut self, origin: &Url) -> Self {
         if let Some(origins) = &mut self.origins {
-            origins.push(origin.clone());
+            origins.push(bare(origin));
         }
         self
     }
@@ -133,8 +136,8 @@ impl Bearer {
         Self {
             whose,
             origins,
-            refusals: Arc::default(),
             pause: PAUSE,
+            unsafe_once: false,
         }
     }
 
@@ -157,6 +160,29 @@ impl Bearer {
     #[must_use]
     pub fn pause(mut self, time: Duration) -> Self {
         self.pause = time;
+        self
+    }
+
+    /// Never sends a request a second time that may change something: all but `GET`, `HEAD`, `OPTIONS` and `TRACE`. Its 401 is returned,
+    /// and the token renewed behind, so that the next request has a good one.
+    ///
+    /// It is for a server that answers a `POST` with a redirect (303) to the very URL that it came to, and a client that follows: a 401
+    /// to the `GET` that comes of it cannot be told from one to the `POST`, so that an order would be placed twice.
+    ///
+    /// # Examples
+    /// ```
+    /// # use oneflight::{Tokio, token::{Grant, TokenSource}};
+    /// # use oneflight_reqwest::Bearer;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let source: TokenSource<std::io::Error> = TokenSource::builder(Tokio, Tokio)
+    /// #     .build(|_| async { Ok(Grant::new("…")) });
+    /// # let api = "https://api.example.com".parse().unwrap();
+    /// let bearer = Bearer::only_to(&api, source).never_repeat_unsafe();
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn never_repeat_unsafe(mut self) -> Self {
+        self.unsafe_once = true;
         self
     }
 
@@ -187,10 +213,17 @@ impl Middleware for Bearer {
         let (sent, spare) = (Sent::of(&request), request.try_clone());
         let request = with_bearer(request, &token)?;
         let response = next.clone().run(request, extensions).await?;
-        if !sent.was_refused_by(&response) || self.refusals.have(&token, Tokio.now(), self.pause) {
+        let (refusals, now) = (holder.refusals(), Tokio.now());
+        if !sent.was_refused_by(&response) || refusals.have(&token, now, self.pause) {
             return Ok(response);
         }
-        let Some(spare) = spare.filter(|_| sent.may_go_again(&response)) else {
+        let led_on = sent.was_led_on(&response);
+        let again = sent.safe || !(led_on || self.unsafe_once);
+        let spare = spare.filter(|_| again);
+        if (led_on || spare.is_none()) && !refusals.doubt(&token, now, self.pause) {
+            return Ok(response);
+        }
+        let Some(spare) = spare else {
             renew_behind(&*holder, &token);
             return Ok(response);
         };
@@ -199,8 +232,8 @@ impl Middleware for Bearer {
         let token = holder.rejected(&token).await?;
         let again = with_bearer(spare, &token)?;
         let response = next.run(again, extensions).await?;
-        if sent.was_refused_by(&response) {
-            self.refusals.note(&token, Tokio.now());
+        if sent.was_refused_by(&response) && !sent.was_led_on(&response) {
+            refusals.note(&token, Tokio.now());
         }
         Ok(response)
     }
@@ -235,17 +268,30 @@ impl Sent {
         }
     }
 
-    /// True if the response says that the token is not good (A1).
+    /// True if the response says that the token is not good; of one that was led on, that it may not be (A1).
     fn was_refused_by(&self, response: &Response) -> bool {
         response.status() == StatusCode::UNAUTHORIZED
             && response.url().origin() == self.url.origin()
             && challenge::asks_for_another_token(response.headers())
     }
 
-    /// True if sending it again is what was asked for. A `POST` that was led on may have been carried out before the 401 (A2).
-    fn may_go_again(&self, response: &Response) -> bool {
-        self.safe || without_fragment(response.url()) == self.url
+    /// True if it went on to another URL. A `POST` may have been carried out before the 401 then (A2), and the token may have been taken
+    /// off on the way (A1).
+    fn was_led_on(&self, response: &Response) -> bool {
+        without_fragment(response.url()) != self.url
     }
+}
+
+/// The origin of a URL, and no more: the rest may hold secrets, and stands in `Debug`.
+fn bare(url: &Url) -> Url {
+    let mut url = url.clone();
+    // A URL that cannot have a user has none.
+    let _none = url.set_username("");
+    let _none = url.set_password(None);
+    url.set_path("");
+    url.set_query(None);
+    url.set_fragment(None);
+    url
 }
 
 fn without_fragment(url: &Url) -> Url {

@@ -1,14 +1,19 @@
 //! Whose token a request is sent with.
 
+use super::refusals::Refusals;
 use crate::error::Error;
 use futures_util::future::BoxFuture;
 use http::Extensions;
 use oneflight::token::{Token, TokenSource, Tokens};
 use std::any::type_name;
+use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So many identities are remembered beyond twice those that there are.
+const SPARE: usize = 64;
 
 /// Whose token a request is sent with: that of one [`TokenSource`], or of the source that [`Tokens`] has for the identity which stands
 /// in the request's extensions.
@@ -45,7 +50,10 @@ impl Whose {
 
 impl<E: StdError + Send + Sync + 'static> From<TokenSource<E>> for Whose {
     fn from(source: TokenSource<E>) -> Self {
-        Self(Arc::new(One(Arc::new(source))))
+        Self(Arc::new(One(Arc::new(Held {
+            source,
+            refusals: Arc::default(),
+        }))))
     }
 }
 
@@ -55,7 +63,10 @@ where
     E: StdError + Send + Sync + 'static,
 {
     fn from(tokens: Tokens<I, E>) -> Self {
-        Self(Arc::new(Many(tokens)))
+        Self(Arc::new(Many {
+            tokens,
+            refusals: Mutex::default(),
+        }))
     }
 }
 
@@ -70,18 +81,27 @@ pub(super) trait Holder: Send + Sync {
     fn token(&self) -> BoxFuture<'_, Result<Token, Error>>;
 
     fn rejected<'a>(&'a self, token: &'a Token) -> BoxFuture<'a, Result<Token, Error>>;
+
+    fn refusals(&self) -> &Refusals;
 }
 
-impl<E: StdError + Send + Sync + 'static> Holder for TokenSource<E> {
+/// A source, and what is remembered of its tokens.
+struct Held<E> {
+    source: TokenSource<E>,
+    refusals: Arc<Refusals>,
+}
+
+impl<E: StdError + Send + Sync + 'static> Holder for Held<E> {
     fn token(&self) -> BoxFuture<'_, Result<Token, Error>> {
-        Box::pin(async { TokenSource::token(self).await.map_err(Error::token) })
+        Box::pin(async { self.source.token().await.map_err(Error::token) })
     }
 
     fn rejected<'a>(&'a self, token: &'a Token) -> BoxFuture<'a, Result<Token, Error>> {
-        Box::pin(async {
-            let other = TokenSource::rejected(self, token).await;
-            other.map_err(Error::token)
-        })
+        Box::pin(async { self.source.rejected(token).await.map_err(Error::token) })
+    }
+
+    fn refusals(&self) -> &Refusals {
+        &self.refusals
     }
 }
 
@@ -91,7 +111,7 @@ trait Select: fmt::Debug + Send + Sync {
 }
 
 /// The same one always.
-struct One<E>(Arc<TokenSource<E>>);
+struct One<E>(Arc<Held<E>>);
 
 impl<E: StdError + Send + Sync + 'static> Select for One<E> {
     fn select(&self, _extensions: &Extensions) -> Result<Arc<dyn Holder>, Error> {
@@ -101,12 +121,31 @@ impl<E: StdError + Send + Sync + 'static> Select for One<E> {
 
 impl<E> fmt::Debug for One<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.0.source.fmt(f)
     }
 }
 
 /// One for each identity.
-struct Many<I, E>(Tokens<I, E>);
+struct Many<I, E> {
+    tokens: Tokens<I, E>,
+    refusals: Mutex<HashMap<I, Arc<Refusals>>>,
+}
+
+impl<I: Hash + Eq + Clone, E> Many<I, E> {
+    /// What is remembered of the tokens of this identity.
+    fn refusals(&self, identity: &I) -> Arc<Refusals> {
+        // Nothing that panics leaves an entry half made.
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = refusals.get(identity) {
+            return Arc::clone(known);
+        }
+        // Some of them were removed from `Tokens`, which nobody tells us. What is forgotten costs a refresh at the most.
+        if refusals.len() > 2 * self.tokens.len() + SPARE {
+            refusals.retain(|_, refusals| Arc::strong_count(refusals) > 1);
+        }
+        Arc::clone(refusals.entry(identity.clone()).or_default())
+    }
+}
 
 impl<I, E> Select for Many<I, E>
 where
@@ -115,8 +154,9 @@ where
 {
     fn select(&self, extensions: &Extensions) -> Result<Arc<dyn Holder>, Error> {
         let identity = extensions.get::<I>().ok_or_else(Error::nobody::<I>)?;
-        let source = self.0.source(identity).map_err(Error::full)?;
-        Ok(Arc::new(source))
+        let source = self.tokens.source(identity).map_err(Error::full)?;
+        let refusals = self.refusals(identity);
+        Ok(Arc::new(Held { source, refusals }))
     }
 }
 

@@ -3,6 +3,8 @@
 //! ```text
 //!   POST /token            redeems a refresh token; one that was redeemed already ends the login
 //!   GET  /led-on?URL       a redirect (302) to the URL; POST: 303
+//!   any  /led-on-with-all?URL  a redirect that keeps method and body (307)
+//!   POST /orders?…         takes an order, and leads on (303) to where it came; GET: as any other path
 //!   any  /never            401, whoever asks
 //!   any  /late           as the next line, but later
 //!   any  other path        200 with the newest access token, 401 otherwise
@@ -235,7 +237,11 @@ impl Books {
 
     fn answer(&mut self, asked: Asked) -> Response {
         let response = match asked.path.split_once('?') {
-            Some(("/led-on", to)) => led_on(&asked.method, to),
+            Some(("/led-on", to)) => led_on(moved(&asked.method), to),
+            Some(("/led-on-with-all", to)) => led_on(StatusCode::TEMPORARY_REDIRECT, to),
+            Some(("/orders", _)) if asked.method == Method::POST => {
+                led_on(StatusCode::SEE_OTHER, &asked.path)
+            }
             _ if asked.path == "/never" => self.refusal(),
             _ if asked.bearer().is_some() && asked.bearer() == self.good.as_deref() => {
                 answer(StatusCode::OK, Body::from(asked.path.clone()))
@@ -256,12 +262,15 @@ impl Books {
     }
 }
 
-fn led_on(method: &Method, to: &str) -> Response {
-    let status = if *method == Method::POST {
+fn moved(method: &Method) -> StatusCode {
+    if *method == Method::POST {
         StatusCode::SEE_OTHER
     } else {
         StatusCode::FOUND
-    };
+    }
+}
+
+fn led_on(status: StatusCode, to: &str) -> Response {
     let mut response = answer(status, "");
     let to = HeaderValue::try_from(to).unwrap();
     response.headers_mut().insert(LOCATION, to);

@@ -110,6 +110,43 @@ async fn e16_a_body_that_is_a_stream_is_not_sent_again_and_the_next_request_has_
 }
 
 #[tokio::test]
+async fn e7_e16_a_resource_that_refuses_every_stream_is_not_one_refresh_for_each() {
+    let server = Authority::start().await;
+    let source = source(&server).await;
+    let client = client(&server.url, source.clone());
+    for _ in 0..10 {
+        let request = client.post(server.at("/never")).body(stream("a")).send();
+        assert_eq!(request.await.unwrap().status(), StatusCode::UNAUTHORIZED);
+        // Others have no trouble, and that is no reason to begin anew.
+        let response = client.get(server.at("/a")).send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+    }
+    assert_eq!(server.redemptions().len(), 1);
+
+    // A request that can be sent again is no worse off for it.
+    server.expire();
+    let response = client.get(server.at("/a")).send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(server.redemptions().len(), 2);
+}
+
+#[tokio::test]
+async fn e7_past_the_pause_a_stream_has_the_token_renewed_again() {
+    let server = Authority::start().await;
+    let bearer = Bearer::only_to(&server.url, source(&server).await).pause(Duration::ZERO);
+    let client = ClientBuilder::new(reqwest::Client::new())
+        .with(bearer)
+        .build();
+    for round in 1..=3 {
+        let request = client.post(server.at("/never")).body(stream("a")).send();
+        request.await.unwrap();
+        // It waits for what began behind.
+        client.get(server.at("/a")).send().await.unwrap();
+        assert_eq!(server.redemptions().len(), round);
+    }
+}
+
+#[tokio::test]
 async fn e3_a_late_401_for_a_token_that_was_replaced_starts_no_refresh() {
     let server = Authority::start().await;
     let client = client(&server.url, source(&server).await);

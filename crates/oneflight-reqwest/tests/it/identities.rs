@@ -42,6 +42,28 @@ async fn e17_each_identity_has_a_token_and_a_refresh_of_its_own() {
 }
 
 #[tokio::test]
+async fn e7_e17_a_resource_that_refuses_everybody_is_one_refresh_for_each_of_them() {
+    const MANY: usize = 100;
+    let server = Authority::start().await;
+    let mut sources = HashMap::new();
+    for number in 0..MANY {
+        sources.insert(number, source(&server).await);
+    }
+    let client = client(
+        &server.url,
+        Tokens::new(move |number: &usize| sources[number].clone()),
+    );
+    for _round in 0..3 {
+        for number in 0..MANY {
+            let request = client.get(server.at("/never")).with_extension(number);
+            request.send().await.unwrap();
+        }
+        assert_eq!(server.redemptions().len(), MANY);
+    }
+    assert_eq!(server.revoked(), 0);
+}
+
+#[tokio::test]
 async fn a_request_that_names_nobody_is_not_sent() {
     let server = Authority::start().await;
     let one = source(&server).await;
