@@ -48,8 +48,8 @@ impl Way {
         }
         let app = BasicClient::new(ClientId::new("app".to_owned()))
             .set_token_uri(TokenUrl::from_url(token));
-        let source =
-            TokenSource::builder(Tokio, Tokio).build(OAuth2::new(app, Client::new()).refresher());
+        let oauth2 = OAuth2::new(app, Client::builder())?;
+        let source = TokenSource::builder(Tokio, Tokio).build(oauth2.refresher());
         source.replace(granted(pair)).await?;
 
         let http = Client::new();

@@ -19,7 +19,8 @@
 //! `Retry-After` goes along in each case. An error that comes with the status 200, as GitHub sends it, is an error.
 //!
 //! O1. No secret is in an error, nor in a `Debug`: neither a token nor the secret of the client, nor a description that repeats one.
-//! O2. The refresh is sent by a [`reqwest::Client`], which has no layers: nothing intercepts it.
+//! O2. The refresh is sent by a [`reqwest::Client`], which has no layers, and follows no redirects: nothing
+//!     intercepts it, and it goes to the token endpoint alone.
 
 mod endpoint;
 mod refresher;

@@ -6,13 +6,14 @@ use ::oauth2::basic::{BasicClient, BasicErrorResponse, BasicTokenResponse};
 use ::oauth2::{EndpointSet, EndpointState, RefreshToken, RequestTokenError, Scope, TokenResponse};
 use futures_util::future::BoxFuture;
 use oneflight::token::{Grant, RefreshError, Secret};
+use reqwest::redirect::Policy;
 use std::fmt;
 use std::sync::Arc;
 
 /// Refreshes tokens as an [`oauth2::Client`] does, at its token endpoint. Cloning is cheap.
 ///
-/// The HTTP client is a plain one, without the layer that it serves. Give it a time limit, and let it follow no redirects
-/// ([`reqwest::redirect::Policy::none`]): a token endpoint has no reason to lead on.
+/// The HTTP client is a plain one, without the layer that it serves, and follows no redirects: a token endpoint has no reason to lead
+/// on, and a redirect that keeps the body (307, 308) would hand the refresh token to whom it leads to. Give it a time limit.
 ///
 /// # Examples
 /// ```
@@ -25,11 +26,11 @@ use std::sync::Arc;
 /// use reqwest_middleware::ClientBuilder;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
+/// let http = reqwest::Client::builder().timeout(std::time::Duration::from_secs(30));
 /// let app = BasicClient::new(ClientId::new("app".to_owned()))
 ///     .set_client_secret(ClientSecret::new("kept to ourselves".to_owned()))
 ///     .set_token_uri(TokenUrl::new("https://login.example.com/token".to_owned())?);
-/// let oauth2 = OAuth2::new(app, http).scopes(["read", "write"]);
+/// let oauth2 = OAuth2::new(app, http)?.scopes(["read", "write"]);
 /// assert!(!format!("{oauth2:?}").contains("kept"));
 ///
 /// let source = TokenSource::builder(Tokio, Tokio)
@@ -55,8 +56,27 @@ struct Terms {
 }
 
 impl OAuth2 {
-    /// Asks as this client does, by way of this HTTP client.
+    /// Asks as this client does, by way of the HTTP client that this makes: whatever it says of redirects, none is followed.
+    ///
+    /// # Errors
+    /// There can be no such HTTP client ([`reqwest::ClientBuilder::build`]).
     pub fn new<A, D, I, R>(
+        client: BasicClient<A, D, I, R, EndpointSet>,
+        http: reqwest::ClientBuilder,
+    ) -> reqwest::Result<Self>
+    where
+        A: EndpointState + Send + Sync + 'static,
+        D: EndpointState + Send + Sync + 'static,
+        I: EndpointState + Send + Sync + 'static,
+        R: EndpointState + Send + Sync + 'static,
+    {
+        let http = http.redirect(Policy::none()).build()?;
+        Ok(Self::by_client(client, http))
+    }
+
+    /// Asks as this client does, by way of an HTTP client that is there already. **It must follow no redirects**
+    /// ([`Policy::none`]); as usual, reqwest's does, and sends the refresh token wherever a 307 leads.
+    pub fn by_client<A, D, I, R>(
         client: BasicClient<A, D, I, R, EndpointSet>,
         http: reqwest::Client,
     ) -> Self

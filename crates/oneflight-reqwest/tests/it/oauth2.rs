@@ -9,6 +9,7 @@ use http::header::AUTHORIZATION;
 use oneflight::Tokio;
 use oneflight::token::{Failure, Grant, Secret, TokenSource};
 use oneflight_reqwest::oauth2::{Error, OAuth2};
+use reqwest::redirect::Policy;
 use std::time::Duration;
 
 type App = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
@@ -20,7 +21,7 @@ fn app(server: &Authority) -> App {
 }
 
 fn oauth2(server: &Authority) -> OAuth2 {
-    OAuth2::new(app(server), reqwest::Client::new())
+    OAuth2::new(app(server), reqwest::Client::builder()).unwrap()
 }
 
 async fn source(server: &Authority) -> TokenSource<Error> {
@@ -72,7 +73,7 @@ async fn a_refresh_says_who_asks_and_what_for() {
     assert!(!format!("{oauth2:?}").contains("of-the-app"), "{oauth2:?}");
 
     let in_body = app(&server).set_auth_type(AuthType::RequestBody);
-    let oauth2 = OAuth2::new(in_body, reqwest::Client::new());
+    let oauth2 = OAuth2::new(in_body, reqwest::Client::builder()).unwrap();
     oauth2.refresh(Secret::from("refresh-1")).await.unwrap();
     let asked = &server.redemptions()[1];
     assert_eq!(field(asked, "client_secret").unwrap(), "of-the-app");
@@ -219,7 +220,7 @@ async fn a_server_that_cannot_be_reached_is_transient() {
     let nowhere = format!("http://{}/token", listener.local_addr().unwrap());
     drop(listener);
     let app = app(&server).set_token_uri(TokenUrl::new(nowhere).unwrap());
-    let oauth2 = OAuth2::new(app, reqwest::Client::new());
+    let oauth2 = OAuth2::by_client(app, reqwest::Client::new());
     let source = TokenSource::builder(Tokio, Tokio).build(oauth2.refresher());
     source.replace(server.login()).await.unwrap();
     let old = source.token().await.unwrap();
@@ -288,12 +289,28 @@ async fn an_error_code_that_is_none_is_not_shown() {
 }
 
 #[tokio::test]
+async fn a_refresh_token_goes_nowhere_else_by_way_of_a_redirect() {
+    let (server, thief) = (Authority::start().await, Authority::start().await);
+    let away = server.at(&format!("/led-on-with-all?{}", thief.at("/token")));
+    let app = app(&server).set_token_uri(TokenUrl::new(away.to_string()).unwrap());
+    let eager = Policy::limited(10);
+    let http = reqwest::Client::builder().redirect(eager);
+    let oauth2 = OAuth2::new(app, http).unwrap();
+    let refused = oauth2.refresh(Secret::from("refresh-0")).await.unwrap_err();
+    assert_eq!(
+        refused.error().status(),
+        Some(StatusCode::TEMPORARY_REDIRECT)
+    );
+    assert_eq!(thief.redemptions().len(), 0);
+}
+
+#[tokio::test]
 async fn a_slow_answer_is_lost_at_the_limit_of_the_client() {
     let server = Authority::start().await;
     server.desk.shut();
     let limit = Duration::from_millis(50);
-    let http = reqwest::Client::builder().timeout(limit).build().unwrap();
-    let oauth2 = OAuth2::new(app(&server), http);
+    let http = reqwest::Client::builder().timeout(limit);
+    let oauth2 = OAuth2::new(app(&server), http).unwrap();
     let source = TokenSource::builder(Tokio, Tokio)
         .grace(Duration::ZERO)
         .build(oauth2.refresher());
