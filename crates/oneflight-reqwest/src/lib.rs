@@ -54,9 +54,9 @@
 //! that the layer sends.
 //!
 //! ```text
-//!   .with(Bearer)      a token for each attempt, once more after a 401
-//!   .with(a retry)     its attempts all have the token of one moment
+//!   .with(Bearer)      a token for each call, once more after a 401
 //!   .with(Collapse)    last: it sends by the client that it was handed
+//!        └─ .with(a retry)     in that client: it tries again once for all
 //! ```
 //!
 //! * [`Collapse`] stands last. What is to happen once for all who share (another retry, tracing, a [`Bearer`] of one user) goes
@@ -64,7 +64,13 @@
 //! * [`Bearer`] may stand above it or below. Above, the token is a header, and headers belong to the key; below, the identity of the request
 //!   does. A layer of your own that chooses by something else, and stands below, needs [`key_by`](collapse::Builder::key_by);
 //!   until then its requests go alone.
+//! * A retry belongs below [`Collapse`]. Above, its errors are those of a middleware, which `reqwest-retry` never tries again.
 //! * A retry that stands outside of [`Bearer`] must not take a 401 for something to be tried again.
+//!
+//! # TLS
+//!
+//! This crate asks for reqwest without its default features, and so without TLS. Name reqwest in your own `Cargo.toml`, with the feature
+//! that you want (`rustls`, `native-tls`); without one, each `https` URL is an error.
 //!
 //! # Where a token goes
 //!

@@ -75,7 +75,7 @@ impl Answer {
         max_body: usize,
         rules: &Rules,
     ) -> reqwest::Result<Self> {
-        let longer = |length: u64| usize::try_from(length).is_ok_and(|length| length > max_body);
+        let longer = |length: u64| usize::try_from(length).map_or(true, |length| length > max_body);
         if !is_for_all(&response, rules) || response.content_length().is_some_and(longer) {
             return Ok(Self::single(response));
         }

@@ -26,7 +26,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// requests, all at once. [`Part`] tells, as an extension of the response.
 ///
 /// * **Errors are shared, and not remembered**: [`Error::request`] has the client's own. A layer that retries belongs below this one:
-///   it tries again once for all.
+///   it tries again once for all. Above, `reqwest-retry` takes each error for a fatal one, since it comes from a middleware.
+/// * **A limit of time is the leader's.** Requests of another [`timeout`](reqwest::Request::timeout) are not the same; among the same, one
+///   that joins late has what is left of the time of the one that began.
 /// * **What was written is read.** After a `POST`, `PUT`, `PATCH` or `DELETE` by way of this layer, no request joins a flight that began
 ///   before its end. What others write is not known here: mark a request [`Alone`](super::Alone) that must see it.
 /// * **The work belongs to the flight.** A caller that is dropped changes nothing for the others; with the last one, the request is
@@ -36,8 +38,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// A flight outlives the caller that began it, so it cannot use the rest of that caller's chain: it is flown by the client that was
 /// handed in here, and **so is every request that comes to this layer; layers that are attached after it are not asked**. It takes
-/// copies of the leader's extensions along; what layers below put there stays with it. What is to happen once for all belongs into
-/// that client:
+/// copies of the leader's extensions along; what layers below put there stays with it. Requests are sent by that client with *its*
+/// default headers, limits and proxies: those of the client that this layer is attached to are added when it sends, and it does not.
+/// Initialisers are the other way round: they act where a request is made, so that those of that client are not run. What is to happen once for all belongs into that client:
 ///
 /// ```
 /// use oneflight_reqwest::Collapse;

@@ -202,6 +202,7 @@ async fn a29_a_flight_that_takes_too_long_ends_and_its_key_is_free() {
         site.send(&collapse, client.get(site.at("/a"))).await,
         site.send(&collapse, client.get(site.at("/a"))).await,
     ];
+    // SLEEP: it takes the second of the limit; the server and its sockets are on the real clock.
     for answer in join_all(calls).await {
         let error = answer.unwrap().unwrap_err();
         assert!(Error::of(&error).unwrap().is_timeout());
@@ -220,6 +221,7 @@ async fn a8_a_short_limit_of_one_caller_is_no_limit_for_another() {
     let hurried = client.get(site.at("/a")).timeout(Duration::from_secs(1));
     let hurried = site.send(&collapse, hurried).await;
     let patient = site.send(&collapse, client.get(site.at("/a"))).await;
+    // SLEEP: it takes the second of the limit; the server and its sockets are on the real clock.
     let error = hurried.await.unwrap().unwrap_err();
     assert!(Error::of(&error).unwrap().is_timeout());
     site.gate.let_through();
