@@ -167,3 +167,31 @@ impl<I, E> fmt::Debug for Many<I, E> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oneflight::Tokio;
+    use oneflight::token::Grant;
+
+    #[tokio::test]
+    async fn who_was_removed_is_not_remembered_for_ever() {
+        let tokens: Tokens<usize, std::io::Error> = Tokens::new(|_: &usize| {
+            TokenSource::builder(Tokio, Tokio).build(|_| async { Ok(Grant::new("never")) })
+        });
+        let many = Many {
+            tokens: tokens.clone(),
+            refusals: Mutex::default(),
+        };
+        let in_use = many.refusals(&0);
+        for number in 1..10 * SPARE {
+            let mut extensions = Extensions::new();
+            extensions.insert(number);
+            many.select(&extensions).unwrap();
+            tokens.remove(&number);
+        }
+        // At each of those requests there was one identity.
+        assert!(many.refusals.lock().unwrap().len() <= SPARE + 3);
+        assert!(Arc::ptr_eq(&in_use, &many.refusals(&0)));
+    }
+}
