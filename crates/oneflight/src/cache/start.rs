@@ -152,15 +152,12 @@ where
                 return Begun::Now(self.back_off(&kept, now));
             }
         }
-        if is_due {
-            let is_up = self.group.is_up(inner.instant(now), asked.key);
-            if is_due_behind && !is_up {
-                self.refresh(asked, &kept, now, work);
-                return Begun::Now(self.serve(&kept, now));
-            }
-            if is_up {
-                return Begun::Now(self.serve(&kept, now));
-            }
+        if is_due && self.group.is_up(inner.instant(now), asked.key) {
+            return Begun::Now(self.serve(&kept, now));
+        }
+        if is_due_behind {
+            self.refresh(asked, &kept, now, work);
+            return Begun::Now(self.serve(&kept, now));
         }
         self.load(asked, Some(kept), now, work)
     }
