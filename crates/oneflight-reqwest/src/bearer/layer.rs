@@ -5,7 +5,7 @@ use super::whose::{Holder, Whose};
 use crate::error::Error;
 use futures_util::FutureExt;
 use http::header::{AUTHORIZATION, HeaderValue};
-use http::{Extensions, Method, StatusCode};
+use http::{Extensions, StatusCode};
 use oneflight::token::Token;
 use oneflight::{Clock, Tokio};
 use reqwest::{Request, Response, Url};
@@ -261,10 +261,9 @@ struct Sent {
 
 impl Sent {
     fn of(request: &Request) -> Self {
-        let safe = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE];
         Self {
             url: without_fragment(request.url()),
-            safe: safe.contains(request.method()),
+            safe: request.method().is_safe(),
         }
     }
 

@@ -9,7 +9,7 @@ use oneflight::{Group, Mark, Stats};
 use reqwest::{Request, Response};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Middleware, Next};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A layer that sends one request for all who send the same at the same moment, and gives each of them its own [`Response`].
 ///
@@ -142,7 +142,8 @@ impl Middleware for Collapse {
             let copy = request.try_clone();
             fly(Arc::clone(inner), copy, extensions.clone())
         };
-        let flight = match inner.written() {
+        let written = *inner.written();
+        let flight = match written {
             Some(mark) => inner.flights.run_since(mark, &key, work),
             None => inner.flights.run_with_key(key, work),
         };
@@ -156,8 +157,8 @@ impl Middleware for Collapse {
 }
 
 impl Inner {
-    fn written(&self) -> Option<Mark> {
-        *self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    fn written(&self) -> MutexGuard<'_, Option<Mark>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends a request for one caller.
@@ -179,11 +180,7 @@ struct Write<'i>(&'i Inner);
 impl Drop for Write<'_> {
     fn drop(&mut self) {
         let mark = Some(self.0.flights.mark());
-        let mut written = self
-            .0
-            .written
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.0.written();
         *written = (*written).max(mark);
     }
 }

@@ -41,7 +41,7 @@ pub(super) async fn nobody(places: &[Place], accept: Duration) -> DriverError {
         why.push(said);
     }
     if why.is_empty() {
-        // A socket in the file system: there is nothing to be tried.
+        // No host was named: the driver says so.
         std::future::pending::<()>().await;
     }
     DriverError::new(Fault::Lost, format!("nobody answers: {}", why.join(", ")))

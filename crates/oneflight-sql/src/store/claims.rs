@@ -99,8 +99,7 @@ impl<'b> Claims<'b> {
 pub(super) struct Makers<'b>(Option<HashSet<&'b [Value; 2]>>);
 
 impl<'b> Makers<'b> {
-    pub(super) fn new(layout: &Layout, asks: impl Iterator<Item = &'b Ask>) -> Self {
-        let mut asks = asks;
+    pub(super) fn new(layout: &Layout, mut asks: impl Iterator<Item = &'b Ask>) -> Self {
         let is_needed = !layout.key.is_empty() && asks.any(|ask| ask.key.is_none());
         Self(is_needed.then(HashSet::new))
     }
